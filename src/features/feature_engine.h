@@ -1,0 +1,67 @@
+// Turns the events of one instrument into feature frames: one frame an update of the book.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/digest.h"
+#include "base/result.h"
+#include "events/feature_frame.h"
+#include "events/instrument.h"
+#include "events/market_event.h"
+#include "features/order_book.h"
+
+namespace tocsin {
+
+// One entry of the catalogue: what `tocsin features list` prints and the docs are checked against.
+struct FeatureDescription {
+  std::string_view name;     // "depth_imbalance_5"
+  std::string_view formula;  // in words or symbols, exact
+  std::string_view unit;     // "ticks", "ratio", "1/s", ...
+  std::string_view source;   // paper, book or "common practice"
+  int version = 1;           // raised when the formula changes: the schema hash changes with it
+};
+std::span<const FeatureDescription> feature_catalogue() noexcept;
+
+// The ordered list of features of a frame. Two schemas with the same hash mean the same numbers.
+class FeatureSchema {
+ public:
+  // An unknown name is an error that names the nearest known one.
+  static Result<FeatureSchema> from_names(std::span<const std::string> names);
+  static FeatureSchema whole_catalogue();
+
+  std::size_t size() const noexcept { return indices_.size(); }
+  std::string_view name(std::size_t index) const noexcept;
+  // Indices into feature_catalogue().
+  std::span<const std::uint16_t> indices() const noexcept { return indices_; }
+  // BLAKE2s over "tocsin-features" and each name with its version, a line each.
+  const Digest& hash() const noexcept { return hash_; }
+
+ private:
+  std::vector<std::uint16_t> indices_;
+  Digest hash_{};
+};
+
+class FeatureEngine {
+ public:
+  FeatureEngine(const FeatureSchema& schema, const Instrument& instrument);
+  ~FeatureEngine();
+  FeatureEngine(FeatureEngine&&) noexcept;
+  FeatureEngine& operator=(FeatureEngine&&) noexcept;
+
+  // Takes in one event after the book has applied it (`noticed` is what apply() returned).
+  void on_event(const MarketEvent& event, QualityFlags noticed) noexcept;
+  // After an event with end_of_update: fills the frame from the book and the rolling state. False
+  // while no frame can be made (a side of the book is empty); the rolling state is kept up all the same.
+  bool complete_update(const OrderBook& book, FeatureFrame& frame) noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tocsin

@@ -1,0 +1,51 @@
+// What all file decoders share: counters, faults, instruments, sequence checks. A decoder is a
+// Source over a ByteStream; src/ingest/file_source.cc lists them all.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ingest/byte_stream.h"
+#include "ingest/source.h"
+
+namespace tocsin {
+
+class FileDecoder : public Source {
+ public:
+  explicit FileDecoder(std::unique_ptr<ByteStream> stream, std::vector<std::string> symbols);
+
+  const Error& error() const noexcept final { return error_; }
+  const SourceCounters& counters() const noexcept final { return counters_; }
+  std::span<const InputFault> faults() const noexcept final { return faults_; }
+  std::span<const Instrument> instruments() const noexcept final { return instruments_; }
+  double progress() const noexcept override { return stream_->progress(); }
+
+ protected:
+  // Records a fault at the current record; kept up to kMaxFaults.
+  void add_fault(std::string message);
+  // Ends the source: the error names path, record and byte offset. Returns kError.
+  SourceStatus fail(ErrorCode code, std::string_view message);
+  // Ends the source with the stream's own failure if there is one, else kEnd.
+  SourceStatus end_of_stream();
+  // True if no symbols were asked for, or this one was.
+  bool wants(std::string_view symbol) const noexcept;
+  InstrumentId add_instrument(Instrument instrument);
+  // Flags kTimeBackwards and counts it if `exchange_time_ns` lies below the last one given.
+  QualityFlags check_time(std::int64_t exchange_time_ns) noexcept;
+
+  std::unique_ptr<ByteStream> stream_;
+  SourceCounters counters_;
+
+ private:
+  std::vector<std::string> symbols_;
+  std::vector<Instrument> instruments_;
+  std::vector<InputFault> faults_;
+  Error error_{ErrorCode::kOk, ""};
+  std::int64_t last_exchange_time_ns_ = INT64_MIN;
+};
+
+}  // namespace tocsin

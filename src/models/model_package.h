@@ -1,0 +1,89 @@
+// A model package on disk: the layout of Triton's model repository with package.yaml beside the model.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/digest.h"
+#include "base/result.h"
+
+namespace tocsin {
+
+// One float tensor of samples.npz: row-major.
+struct SampleTensor {
+  std::vector<std::int64_t> shape;
+  std::vector<float> values;
+};
+
+// Validation inputs with FP32 outputs of the training framework.
+struct ModelSamples {
+  SampleTensor inputs;   // [n, steps, features], normalised as the model sees them
+  SampleTensor outputs;  // [n, outputs]
+  float tolerance = 0;   // largest absolute difference that an engine's outputs may show
+};
+
+// What the model predicts: the mid moves by more than `move_ticks` within the next `horizon_frames`.
+struct BurstTarget {
+  std::int64_t move_ticks = 0;
+  std::int64_t horizon_frames = 0;
+};
+
+// A stretch of a named input that the model has seen in training or validation (by record number).
+struct SeenStretch {
+  std::string source;  // base name of the input file
+  std::string part;    // "training", "validation"
+  std::uint64_t first_record = 0;
+  std::uint64_t last_record = 0;
+};
+
+struct EvaluationFigure {
+  std::string name;    // "roc_auc", "pr_auc", "baseline_roc_auc", ...
+  std::string data;    // what it was measured on
+  double value = 0;
+};
+
+struct PackageTensor {
+  std::string name;
+  std::string type;                 // "float32"
+  std::vector<std::int64_t> shape;  // -1: free
+};
+
+struct ModelPackage {
+  std::string name;
+  std::string version;    // the numeric folder's name
+  std::string folder;     // <repository>/<name>/<version>
+  std::string onnx_path;
+  std::string description;
+  Digest model_sha256{};  // of model.onnx, checked
+  std::vector<PackageTensor> inputs;
+  std::vector<PackageTensor> outputs;
+  std::size_t output_index = 0;  // column of the first output that is P(event)
+  std::vector<std::string> features;
+  Digest schema_hash{};
+  std::vector<float> normalisation_mean;   // one a feature
+  std::vector<float> normalisation_scale;  // (value - mean) * scale
+  float normalisation_clip = 0;            // result clamped to [-clip, clip]; 0: not
+  std::int64_t steps = 0;                  // window length by default
+  std::vector<std::int64_t> steps_allowed; // all lengths it was checked for
+  BurstTarget target;
+  float threshold = 0;
+  float release_threshold = 0;
+  double alert_rate = 0;                   // alerts a frame at the threshold, on validation data
+  std::vector<SeenStretch> seen;
+  std::vector<EvaluationFigure> evaluation;
+  std::string licence;
+  ModelSamples samples;
+};
+
+// Reads <folder>/package.yaml strictly, checks checksums of every file it names and the shapes of the
+// samples. The error says which check failed. `folder` is <repository>/<name>/<version>, or
+// <repository>/<name>: then the highest numeric version (Triton: version_policy latest 1).
+Result<ModelPackage> load_model_package(const std::string& folder);
+
+// All package folders <repository>/<name>/<version>, sorted; folders not numeric or starting with 0
+// are passed over, as Triton does.
+Result<std::vector<std::string>> find_model_packages(const std::string& repository);
+
+}  // namespace tocsin
