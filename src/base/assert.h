@@ -7,8 +7,8 @@ namespace tocsin {
 
 }  // namespace tocsin
 
-#define TOCSIN_ASSERT(expression)                                      \
-  do {                                                                 \
-    if (!(expression)) [[unlikely]]                                    \
-      ::tocsin::assertion_failed(#expression, __FILE__, __LINE__);     \
+#define TOCSIN_ASSERT(expression)                                  \
+  do {                                                             \
+    if (!(expression)) [[unlikely]]                                \
+      ::tocsin::assertion_failed(#expression, __FILE__, __LINE__); \
   } while (false)

@@ -69,7 +69,8 @@ Result<Digest> sha256_of_file(const std::string& path) {
     builder.update(std::span(buffer.data(), count));
   const bool failed = std::ferror(file) != 0;
   std::fclose(file);
-  if (failed) return Error(ErrorCode::kDataLoss, path + ": cannot be read: " + std::strerror(errno));
+  if (failed)
+    return Error(ErrorCode::kDataLoss, path + ": cannot be read: " + std::strerror(errno));
   return builder.finish();
 }
 

@@ -13,7 +13,7 @@ enum class ErrorCode : std::uint8_t {
   kOk = 0,
   kCancelled = 1,
   kUnknown = 2,
-  kInvalidArgument = 3,     // wrong usage or configuration
+  kInvalidArgument = 3,  // wrong usage or configuration
   kDeadlineExceeded = 4,
   kNotFound = 5,
   kAlreadyExists = 6,
@@ -22,10 +22,10 @@ enum class ErrorCode : std::uint8_t {
   kFailedPrecondition = 9,  // schema mismatch, a broken package
   kAborted = 10,
   kOutOfRange = 11,
-  kUnimplemented = 12,      // an operator, a format version
+  kUnimplemented = 12,  // an operator, a format version
   kInternal = 13,
-  kUnavailable = 14,        // the environment lacks something: library, broker, device
-  kDataLoss = 15,           // bad input: truncated, corrupt
+  kUnavailable = 14,  // the environment lacks something: library, broker, device
+  kDataLoss = 15,     // bad input: truncated, corrupt
 };
 
 std::string_view error_code_name(ErrorCode code) noexcept;

@@ -65,15 +65,15 @@ using Status = Result<void>;
 #define TOCSIN_CONCAT(a, b) TOCSIN_CONCAT_INNER(a, b)
 
 // Returns the error of `expression` (a Result or Status) to the caller.
-#define TOCSIN_RETURN_IF_ERROR(expression)                                  \
-  do {                                                                      \
+#define TOCSIN_RETURN_IF_ERROR(expression)                                   \
+  do {                                                                       \
     if (auto tocsin_status = (expression); !tocsin_status.ok()) [[unlikely]] \
-      return tocsin_status.error();                                         \
+      return tocsin_status.error();                                          \
   } while (false)
 
 // TOCSIN_ASSIGN_OR_RETURN(auto x, f()): the value of a Result, or return its error.
-#define TOCSIN_ASSIGN_OR_RETURN(declaration, expression)                         \
-  auto TOCSIN_CONCAT(tocsin_result_, __LINE__) = (expression);                   \
-  if (!TOCSIN_CONCAT(tocsin_result_, __LINE__).ok()) [[unlikely]]                \
-    return TOCSIN_CONCAT(tocsin_result_, __LINE__).error();                      \
+#define TOCSIN_ASSIGN_OR_RETURN(declaration, expression)          \
+  auto TOCSIN_CONCAT(tocsin_result_, __LINE__) = (expression);    \
+  if (!TOCSIN_CONCAT(tocsin_result_, __LINE__).ok()) [[unlikely]] \
+    return TOCSIN_CONCAT(tocsin_result_, __LINE__).error();       \
   declaration = std::move(TOCSIN_CONCAT(tocsin_result_, __LINE__)).value()

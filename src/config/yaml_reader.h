@@ -21,8 +21,9 @@ struct YamlRange {
   T max = std::numeric_limits<T>::max();
 };
 
-// A mapping being read. Asking for a key makes it known; finish() refuses the keys nobody asked for.
-// read() leaves `value` (the default) as it is where the key is absent; require() makes that an error.
+// A mapping being read. Asking for a key makes it known; finish() refuses the keys nobody asked
+// for. read() leaves `value` (the default) as it is where the key is absent; require() makes that
+// an error.
 class YamlReader {
  public:
   static Result<YamlReader> from_file(const std::string& path);
@@ -35,10 +36,12 @@ class YamlReader {
   void read(std::string_view key, double& value, YamlRange<double> range = {});
   void read(std::string_view key, std::string& value);
   void read(std::string_view key, std::vector<std::string>& value);
-  void read(std::string_view key, std::vector<std::int64_t>& value, YamlRange<std::int64_t> range = {});
+  void read(std::string_view key, std::vector<std::int64_t>& value,
+            YamlRange<std::int64_t> range = {});
   void read(std::string_view key, std::vector<double>& value, YamlRange<double> range = {});
   // One of `names`; `index` is set to its place.
-  void read_choice(std::string_view key, std::size_t& index, std::span<const std::string_view> names);
+  void read_choice(std::string_view key, std::size_t& index,
+                   std::span<const std::string_view> names);
   template <typename T, typename... Range>
   void require(std::string_view key, T& value, Range... range) {
     require_key(key);

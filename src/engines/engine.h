@@ -32,7 +32,8 @@ struct ModelSignature {
   std::vector<TensorSpec> outputs;
 };
 
-// A tensor that somebody else owns; row-major, dense. `data` lives as long as the call it is passed to.
+// A tensor that somebody else owns; row-major, dense. `data` lives as long as the call it is passed
+// to.
 struct TensorView {
   DataType type = DataType::kFloat32;
   std::span<const std::int64_t> shape;
@@ -57,7 +58,8 @@ class Session {
   virtual const ModelSignature& signature() const noexcept = 0;
   // Runs the model on inputs in the signature's order and writes outputs in the signature's order;
   // each output's size_bytes must be what its shape needs. False: failed, see error().
-  virtual bool run(std::span<const TensorView> inputs, std::span<const TensorView> outputs) noexcept = 0;
+  virtual bool run(std::span<const TensorView> inputs,
+                   std::span<const TensorView> outputs) noexcept = 0;
   // Why the last run() failed.
   virtual const Error& error() const noexcept = 0;
 };
@@ -81,7 +83,8 @@ class Engine {
                                                 const SessionOptions& options) = 0;
 };
 
-// The explicit list of engines, in order of preference; each is made whether or not its library is found.
+// The explicit list of engines, in order of preference; each is made whether or not its library is
+// found.
 std::vector<std::unique_ptr<Engine>> make_engines();
 // The engine of that name, or an error that lists the names and, if it is missing here, why.
 Result<std::unique_ptr<Engine>> make_engine(std::string_view name);

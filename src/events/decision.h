@@ -30,7 +30,9 @@ std::string_view stage_name(Stage stage) noexcept;
 struct StageDurations {
   std::array<std::int64_t, kStageCount> ns{};
   std::int64_t& operator[](Stage stage) noexcept { return ns[static_cast<std::size_t>(stage)]; }
-  std::int64_t operator[](Stage stage) const noexcept { return ns[static_cast<std::size_t>(stage)]; }
+  std::int64_t operator[](Stage stage) const noexcept {
+    return ns[static_cast<std::size_t>(stage)];
+  }
   std::int64_t total_ns() const noexcept {
     std::int64_t total = 0;
     for (const std::int64_t duration : ns) total += duration;
@@ -39,11 +41,11 @@ struct StageDurations {
 };
 
 enum class Verdict : std::uint8_t {
-  kQuiet = 0,               // below the threshold
-  kAlert = 1,               // an alert leaves
-  kHeld = 2,                // above the release threshold of an alert already given (hysteresis)
-  kSuppressedCooldown = 3,  // would alert, but one left within the cooldown
-  kSuppressedUntrusted = 4, // would alert, but the book may not be trusted
+  kQuiet = 0,                // below the threshold
+  kAlert = 1,                // an alert leaves
+  kHeld = 2,                 // above the release threshold of an alert already given (hysteresis)
+  kSuppressedCooldown = 3,   // would alert, but one left within the cooldown
+  kSuppressedUntrusted = 4,  // would alert, but the book may not be trusted
 };
 std::string_view verdict_name(Verdict verdict) noexcept;
 
@@ -55,9 +57,9 @@ struct AlertId {
 
 // Everything a decision rests on; fixed size, so that it crosses a ring without allocation.
 struct DecisionRecord {
-  FeatureFrame frame;                   // the newest frame of the window
-  std::uint64_t first_frame_record = 0; // position of the window's oldest frame
-  std::uint64_t window_hash = 0;        // first 8 bytes of BLAKE2s over the window's raw values
+  FeatureFrame frame;                    // the newest frame of the window
+  std::uint64_t first_frame_record = 0;  // position of the window's oldest frame
+  std::uint64_t window_hash = 0;         // first 8 bytes of BLAKE2s over the window's raw values
   AlertId id;
   float score = 0.0F;
   float threshold = 0.0F;
@@ -65,8 +67,9 @@ struct DecisionRecord {
   std::uint16_t window_steps = 0;
   Verdict verdict = Verdict::kQuiet;
   DeterminismClass determinism = DeterminismClass::kExact;
-  std::uint64_t suppressed_count = 0;   // qualifying events held back since the last alert of the key
-  std::int64_t decided_time_ns = 0;     // Clock::monotonic_time_ns() at the decision
+  std::uint64_t suppressed_count =
+      0;                             // qualifying events held back since the last alert of the key
+  std::int64_t decided_time_ns = 0;  // Clock::monotonic_time_ns() at the decision
   StageDurations durations;
 };
 static_assert(std::is_trivially_copyable_v<DecisionRecord>);

@@ -8,7 +8,7 @@ namespace tocsin {
 
 struct Instrument {
   std::string symbol;
-  std::int64_t price_tick_nanos = 10'000'000;   // smallest price step; 0.01 by default
+  std::int64_t price_tick_nanos = 10'000'000;        // smallest price step; 0.01 by default
   std::int64_t quantity_step_nanos = 1'000'000'000;  // smallest quantity step; 1 by default
 };
 

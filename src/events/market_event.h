@@ -26,33 +26,40 @@ enum class EventKind : std::uint8_t {
   kDeleteOrder = 3,   // the order is gone
   kExecuteOrder = 4,  // quantity_nanos taken off by a trade; price_nanos is the trade's price
   // Price by price (level 2).
-  kSetLevel = 5,      // quantity_nanos now rests at price_nanos; 0 removes the level
+  kSetLevel = 5,  // quantity_nanos now rests at price_nanos; 0 removes the level
   // Both.
-  kClear = 6,         // side kNone: the whole book; kBid or kAsk: that side
-  kTrimDepth = 7,     // forget all levels past the best `level_index` ones a side (not known anymore)
-  kTrade = 8,         // a print that changes no book: side is the aggressor's, kNone if unknown
-  kStatus = 9,        // trading status: `status`
+  kClear = 6,      // side kNone: the whole book; kBid or kAsk: that side
+  kTrimDepth = 7,  // forget all levels past the best `level_index` ones a side (not known anymore)
+  kTrade = 8,      // a print that changes no book: side is the aggressor's, kNone if unknown
+  kStatus = 9,     // trading status: `status`
   // What the feed itself says about the book: an oracle, never an update.
   kExpectLevel = 10,  // level `level_index` (0 is best) of `side` holds price and quantity;
                       // quantity 0: the side has no such level
   kExpectTop = 11,    // best of `side` at the book's update id `sequence`
 };
 
-enum class TradingStatus : std::uint8_t { kUnknown = 0, kTrading = 1, kHalted = 2, kAuction = 3, kClosed = 4 };
+enum class TradingStatus : std::uint8_t {
+  kUnknown = 0,
+  kTrading = 1,
+  kHalted = 2,
+  kAuction = 3,
+  kClosed = 4
+};
 
 struct MarketEvent {
-  std::int64_t exchange_time_ns = 0;  // since 1970-01-01 UTC (since midnight where a feed has no date)
-  std::int64_t receive_time_ns = 0;   // same line; equals exchange_time_ns where the feed has none
-  std::uint64_t sequence = 0;         // the venue's own; 0 where it has none
-  std::uint64_t record = 0;           // position: 1-based number of the record in its source
-  std::uint64_t order_id = 0;         // 0: none
+  std::int64_t exchange_time_ns =
+      0;  // since 1970-01-01 UTC (since midnight where a feed has no date)
+  std::int64_t receive_time_ns = 0;  // same line; equals exchange_time_ns where the feed has none
+  std::uint64_t sequence = 0;        // the venue's own; 0 where it has none
+  std::uint64_t record = 0;          // position: 1-based number of the record in its source
+  std::uint64_t order_id = 0;        // 0: none
   std::int64_t price_nanos = 0;
   std::int64_t quantity_nanos = 0;
   InstrumentId instrument = 0;
-  QualityFlags quality;               // what was noticed at or before this event
+  QualityFlags quality;  // what was noticed at or before this event
   EventKind kind = EventKind::kTrade;
   Side side = Side::kNone;
-  bool end_of_update = false;         // the book is whole again after this event: a frame is due
+  bool end_of_update = false;  // the book is whole again after this event: a frame is due
   TradingStatus status = TradingStatus::kUnknown;
   std::uint16_t level_index = 0;
   std::uint16_t reserved = 0;

@@ -32,7 +32,9 @@ class QualityFlags {
     return flags;
   }
 
-  constexpr bool has(Quality flag) const noexcept { return (bits_ & static_cast<std::uint16_t>(flag)) != 0; }
+  constexpr bool has(Quality flag) const noexcept {
+    return (bits_ & static_cast<std::uint16_t>(flag)) != 0;
+  }
   constexpr bool any() const noexcept { return bits_ != 0; }
   constexpr std::uint16_t bits() const noexcept { return bits_; }
   constexpr QualityFlags& operator|=(QualityFlags other) noexcept {
@@ -42,7 +44,9 @@ class QualityFlags {
   constexpr void remove(Quality flag) noexcept {
     bits_ = static_cast<std::uint16_t>(bits_ & ~static_cast<std::uint16_t>(flag));
   }
-  friend constexpr QualityFlags operator|(QualityFlags a, QualityFlags b) noexcept { return a |= b; }
+  friend constexpr QualityFlags operator|(QualityFlags a, QualityFlags b) noexcept {
+    return a |= b;
+  }
   friend constexpr bool operator==(QualityFlags, QualityFlags) = default;
 
  private:

@@ -11,12 +11,12 @@
 namespace tocsin {
 
 struct OracleCounters {
-  std::uint64_t rows_compared = 0;    // updates with an oracle row
-  std::uint64_t rows_equal = 0;       // all levels that can be known agree
+  std::uint64_t rows_compared = 0;  // updates with an oracle row
+  std::uint64_t rows_equal = 0;     // all levels that can be known agree
   std::uint64_t levels_compared = 0;
   std::uint64_t levels_equal = 0;
-  std::uint64_t levels_adopted = 0;   // could not be known; taken over, not compared
-  std::uint64_t top_compared = 0;     // best bid and ask, price and size, at the same update id
+  std::uint64_t levels_adopted = 0;  // could not be known; taken over, not compared
+  std::uint64_t top_compared = 0;    // best bid and ask, price and size, at the same update id
   std::uint64_t top_equal = 0;
 };
 

@@ -56,7 +56,8 @@ class FeatureEngine {
   // Takes in one event after the book has applied it (`noticed` is what apply() returned).
   void on_event(const MarketEvent& event, QualityFlags noticed) noexcept;
   // After an event with end_of_update: fills the frame from the book and the rolling state. False
-  // while no frame can be made (a side of the book is empty); the rolling state is kept up all the same.
+  // while no frame can be made (a side of the book is empty); the rolling state is kept up all the
+  // same.
   bool complete_update(const OrderBook& book, FeatureFrame& frame) noexcept;
 
  private:

@@ -33,9 +33,10 @@ class OrderBook {
   OrderBook(OrderBook&&) noexcept;
   OrderBook& operator=(OrderBook&&) noexcept;
 
-  // Applies one event (kExpect… and kTrade change nothing) and returns what was noticed: kBadQuantity,
-  // kUnknownOrder, kCrossedBook (at end_of_update, outside auctions), kBookUntrusted. An event
-  // flagged kDuplicate or kOutOfOrder is not applied. One flagged kGap makes the book untrusted.
+  // Applies one event (kExpect… and kTrade change nothing) and returns what was noticed:
+  // kBadQuantity, kUnknownOrder, kCrossedBook (at end_of_update, outside auctions), kBookUntrusted.
+  // An event flagged kDuplicate or kOutOfOrder is not applied. One flagged kGap makes the book
+  // untrusted.
   QualityFlags apply(const MarketEvent& event) noexcept;
 
   // The best levels of a side, best first, at most kTopLevels; valid until the next apply().
@@ -54,8 +55,8 @@ class OrderBook {
   };
   bool queue_position(std::uint64_t order_id, QueuePosition& position) const noexcept;
 
-  // False before the first snapshot or clear of a feed that starts with one, and from a gap, or from
-  // a crossed book, until the next snapshot (kClear) heals it.
+  // False before the first snapshot or clear of a feed that starts with one, and from a gap, or
+  // from a crossed book, until the next snapshot (kClear) heals it.
   bool trusted() const noexcept;
   // For feeds that begin with an empty book (ITCH from the start of the day): trusted from now on.
   void mark_complete() noexcept;

@@ -17,13 +17,13 @@ class ByteStream {
   virtual ~ByteStream() = default;
 
   // The next bytes, at least `size_min` of them unless the stream ends before; not consumed.
-  // The span is valid until the next call of peek(). Fewer than `size_min` bytes mean: the end, or a
-  // failure (status() tells). `size_min` must not exceed kPeekSizeMax.
+  // The span is valid until the next call of peek(). Fewer than `size_min` bytes mean: the end, or
+  // a failure (status() tells). `size_min` must not exceed kPeekSizeMax.
   virtual std::span<const std::byte> peek(std::size_t size_min) noexcept = 0;
   // Consumes `size_bytes` of what peek() last returned.
   virtual void consume(std::size_t size_bytes) noexcept = 0;
-  // The next line without its end ("\n" or "\r\n"), consumed; valid until the next call. False at the
-  // end or on failure. A line longer than kPeekSizeMax is a failure.
+  // The next line without its end ("\n" or "\r\n"), consumed; valid until the next call. False at
+  // the end or on failure. A line longer than kPeekSizeMax is a failure.
   virtual bool next_line(std::string_view& line) noexcept = 0;
 
   // OK, or why reading stopped (truncated or corrupt compression, I/O error), with path and offset.
@@ -35,7 +35,8 @@ class ByteStream {
   static constexpr std::size_t kPeekSizeMax = std::size_t{16} << 20;
 };
 
-// Plain, gzip (also of several members) or zstd (also of several frames), told from the first bytes.
+// Plain, gzip (also of several members) or zstd (also of several frames), told from the first
+// bytes.
 Result<std::unique_ptr<ByteStream>> open_byte_stream(const std::string& path);
 // The same over bytes in memory, for tests and fuzz targets; `name` stands in messages.
 std::unique_ptr<ByteStream> make_memory_stream(std::string name, std::span<const std::byte> bytes);

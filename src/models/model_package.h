@@ -1,4 +1,5 @@
-// A model package on disk: the layout of Triton's model repository with package.yaml beside the model.
+// A model package on disk: the layout of Triton's model repository with package.yaml beside the
+// model.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,8 @@ struct ModelSamples {
   float tolerance = 0;   // largest absolute difference that an engine's outputs may show
 };
 
-// What the model predicts: the mid moves by more than `move_ticks` within the next `horizon_frames`.
+// What the model predicts: the mid moves by more than `move_ticks` within the next
+// `horizon_frames`.
 struct BurstTarget {
   std::int64_t move_ticks = 0;
   std::int64_t horizon_frames = 0;
@@ -39,8 +41,8 @@ struct SeenStretch {
 };
 
 struct EvaluationFigure {
-  std::string name;    // "roc_auc", "pr_auc", "baseline_roc_auc", ...
-  std::string data;    // what it was measured on
+  std::string name;  // "roc_auc", "pr_auc", "baseline_roc_auc", ...
+  std::string data;  // what it was measured on
   double value = 0;
 };
 
@@ -52,8 +54,8 @@ struct PackageTensor {
 
 struct ModelPackage {
   std::string name;
-  std::string version;    // the numeric folder's name
-  std::string folder;     // <repository>/<name>/<version>
+  std::string version;  // the numeric folder's name
+  std::string folder;   // <repository>/<name>/<version>
   std::string onnx_path;
   std::string description;
   Digest model_sha256{};  // of model.onnx, checked
@@ -62,23 +64,23 @@ struct ModelPackage {
   std::size_t output_index = 0;  // column of the first output that is P(event)
   std::vector<std::string> features;
   Digest schema_hash{};
-  std::vector<float> normalisation_mean;   // one a feature
-  std::vector<float> normalisation_scale;  // (value - mean) * scale
-  float normalisation_clip = 0;            // result clamped to [-clip, clip]; 0: not
-  std::int64_t steps = 0;                  // window length by default
-  std::vector<std::int64_t> steps_allowed; // all lengths it was checked for
+  std::vector<float> normalisation_mean;    // one a feature
+  std::vector<float> normalisation_scale;   // (value - mean) * scale
+  float normalisation_clip = 0;             // result clamped to [-clip, clip]; 0: not
+  std::int64_t steps = 0;                   // window length by default
+  std::vector<std::int64_t> steps_allowed;  // all lengths it was checked for
   BurstTarget target;
   float threshold = 0;
   float release_threshold = 0;
-  double alert_rate = 0;                   // alerts a frame at the threshold, on validation data
+  double alert_rate = 0;  // alerts a frame at the threshold, on validation data
   std::vector<SeenStretch> seen;
   std::vector<EvaluationFigure> evaluation;
   std::string licence;
   ModelSamples samples;
 };
 
-// Reads <folder>/package.yaml strictly, checks checksums of every file it names and the shapes of the
-// samples. The error says which check failed. `folder` is <repository>/<name>/<version>, or
+// Reads <folder>/package.yaml strictly, checks checksums of every file it names and the shapes of
+// the samples. The error says which check failed. `folder` is <repository>/<name>/<version>, or
 // <repository>/<name>: then the highest numeric version (Triton: version_policy latest 1).
 Result<ModelPackage> load_model_package(const std::string& folder);
 

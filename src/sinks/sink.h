@@ -13,9 +13,9 @@ namespace tocsin {
 struct Alert {
   DecisionRecord decision;
   std::string symbol;
-  std::string source;         // name of the input
-  std::string rule;           // name of the rule, with its model: "burst"
-  std::string model;          // "btcusdt_burst_lstm/1"
+  std::string source;  // name of the input
+  std::string rule;    // name of the rule, with its model: "burst"
+  std::string model;   // "btcusdt_burst_lstm/1"
   std::string engine;
 };
 

@@ -1,0 +1,43 @@
+// Reports of errors and the version text.
+#include "cli/command.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "build_info.h"
+#include "engines/engine.h"
+#include "kernels/isa.h"
+
+namespace tocsin {
+
+ExitCode report_error(const Error& error) {
+  std::fflush(stdout);
+  fmt::print(stderr, "tocsin: {}\n", error.message());
+  return exit_code_of(error.code());
+}
+
+ExitCode print_output(std::string_view text) {
+  const bool written =
+      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  if (written) return ExitCode::kDone;
+  return report_error(
+      Error(ErrorCode::kResourceExhausted,
+            fmt::format("standard output cannot be written: {}", std::strerror(errno))));
+}
+
+std::string version_text() {
+  std::string text = fmt::format("tocsin {} (commit {})\ncompiler: g++ {}\nkernels: {}\n",
+                                 TOCSIN_VERSION, TOCSIN_COMMIT, __VERSION__, isa_description());
+  for (const auto& engine : make_engines()) {
+    const EngineInfo info = engine->info();
+    text += info.found ? fmt::format("engine {}: {} ({})\n", info.name, info.version, info.path)
+                       : fmt::format("engine {}: missing: {}\n", info.name, info.reason);
+  }
+  text.pop_back();
+  return text;
+}
+
+}  // namespace tocsin

@@ -1,0 +1,86 @@
+// `tocsin features list|export`: the catalogue, and the frames of a file for training. Exported
+// frames come from the same code as live ones.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/file_options.h"
+#include "cli/text_table.h"
+#include "features/feature_engine.h"
+#include "runtime/frame_export.h"
+#include "telemetry/progress_bar.h"
+
+namespace tocsin {
+namespace {
+
+struct FeatureOptions {
+  FileArguments file;
+  std::string output;
+  bool json = false;
+};
+
+ExitCode run_list(const FeatureOptions& options) {
+  if (options.json) {
+    nlohmann::json root = nlohmann::json::array();
+    for (const FeatureDescription& feature : feature_catalogue())
+      root.push_back({{"name", feature.name},
+                      {"version", feature.version},
+                      {"unit", feature.unit},
+                      {"formula", feature.formula},
+                      {"source", feature.source}});
+    return print_output(root.dump(2) + "\n");
+  }
+  TextTable table({"feature", "unit", "formula"});
+  for (const FeatureDescription& feature : feature_catalogue())
+    table.add_row(
+        {std::string(feature.name), std::string(feature.unit), std::string(feature.formula)});
+  return print_output(table.text());
+}
+
+ExitCode run_export(const FeatureOptions& options, const CommandContext& context) {
+  const auto file = options.file.source_options();
+  if (!file.ok()) return report_error(file.error());
+  ProgressBar progress(context.clock, context.terminal_errors);
+  const Result<FrameExportReport> report = export_frames(
+      *file, options.output, context.clock, [&](double share) { progress.update(share); });
+  progress.clear();
+  if (!report.ok()) return report_error(report.error());
+  if (options.json) {
+    const nlohmann::json root = {
+        {"file", options.output}, {"frames", report->frames}, {"features", report->features}};
+    print_output(root.dump(2) + "\n");
+  } else {
+    print_output(fmt::format("{}: {} frames of {} features\n", options.output,
+                             with_thousands(report->frames), report->features));
+  }
+  return report->end.ok() ? ExitCode::kDone : report_error(report->end.error());
+}
+
+}  // namespace
+
+void add_features_command(CLI::App& app, CommandContext& context) {
+  auto options = std::make_shared<FeatureOptions>();
+  CLI::App* command =
+      app.add_subcommand("features", "The feature catalogue, and frames for training");
+  command->require_subcommand(1);
+  CLI::App* list = command->add_subcommand("list", "Print name, unit and formula of every feature");
+  list->add_flag("--json", options->json, "Print JSON and nothing else");
+  list->footer("Example:\n  tocsin features list");
+  list->callback(
+      [options, &context] { context.action = [options] { return run_list(*options); }; });
+  CLI::App* exporter = command->add_subcommand("export", "Write the frames of a file as CSV");
+  options->file.add_to(*exporter);
+  exporter->add_option("--output", options->output, "CSV file to write")->required();
+  exporter->add_flag("--json", options->json, "Print JSON and nothing else");
+  exporter->footer(
+      "Example:\n  tocsin features export data/samples/binance_usdm_btcusdt/btcusdt_20240808.gz "
+      "--output /tmp/frames.csv");
+  exporter->callback([options, &context] {
+    context.action = [options, &context] { return run_export(*options, context); };
+  });
+}
+
+}  // namespace tocsin

@@ -1,0 +1,27 @@
+// FILE, --format, --orderbook, --symbol.
+#include "cli/file_options.h"
+
+#include <CLI/CLI.hpp>
+
+namespace tocsin {
+
+void FileArguments::add_to(CLI::App& command) {
+  command.add_option("FILE", path, "Market-data file; plain, gzip or zstd")->required();
+  command.add_option("--format", format,
+                     "auto, binance_usdm, lobster, itch50, moldudp64 or dbn (default: auto)");
+  command.add_option("--orderbook", orderbook_path, "LOBSTER: the order book file of the pair");
+  command.add_option("--symbol", symbols, "Only these symbols (may be repeated)");
+}
+
+Result<FileSourceOptions> FileArguments::source_options() const {
+  FileSourceOptions options;
+  options.path = path;
+  options.orderbook_path = orderbook_path;
+  options.symbols = symbols;
+  if (format != "auto") {
+    TOCSIN_ASSIGN_OR_RETURN(options.format, feed_format_from_name(format));
+  }
+  return options;
+}
+
+}  // namespace tocsin

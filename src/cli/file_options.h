@@ -1,0 +1,27 @@
+// Command-line arguments that name a market-data file; shared by the commands that read one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "ingest/source.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tocsin {
+
+struct FileArguments {
+  std::string path;
+  std::string format = "auto";
+  std::string orderbook_path;
+  std::vector<std::string> symbols;
+
+  // FILE, --format, --orderbook and --symbol.
+  void add_to(CLI::App& command);
+  Result<FileSourceOptions> source_options() const;
+};
+
+}  // namespace tocsin

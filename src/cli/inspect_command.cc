@@ -1,0 +1,90 @@
+// `tocsin inspect FILE`: what a file is, and whether the rebuilt book agrees with the feed.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/command.h"
+#include "cli/file_options.h"
+#include "cli/text_table.h"
+#include "runtime/inspector.h"
+#include "telemetry/progress_bar.h"
+
+namespace tocsin {
+namespace {
+
+struct InspectOptions {
+  FileArguments file;
+  bool json = false;
+};
+
+std::string counted(std::uint64_t equal, std::uint64_t compared) {
+  return fmt::format("{} of {} equal", with_thousands(equal), with_thousands(compared));
+}
+
+std::string report_text(const InspectReport& report) {
+  const SourceCounters& source = report.source;
+  TextTable table({"", ""});
+  table.add_row({"format", std::string(feed_format_name(report.format))});
+  table.add_row({"venue", std::string(venue_name(report.format))});
+  std::string symbols;
+  for (std::size_t i = 0; i < report.symbols.size() && i < 8; ++i)
+    symbols += (i > 0 ? ", " : "") + report.symbols[i];
+  if (report.symbols.size() > 8) symbols += fmt::format(" and {} more", report.symbols.size() - 8);
+  table.add_row({"symbols", symbols});
+  table.add_row({"first event", readable_time(report.first_time_ns)});
+  table.add_row({"last event", readable_time(report.last_time_ns)});
+  table.add_row({"messages", with_thousands(source.records)});
+  for (const auto& [type, count] : report.by_type)
+    table.add_row({"  " + type, with_thousands(count)});
+  table.add_row({"gaps", fmt::format("{} ({} missing)", source.gaps, source.missing)});
+  table.add_row({"duplicates", with_thousands(source.duplicates)});
+  table.add_row({"out of order", with_thousands(source.out_of_order)});
+  table.add_row({"time backwards", with_thousands(source.time_backwards)});
+  table.add_row({"malformed", with_thousands(source.malformed)});
+  table.add_row({"bad quantity", with_thousands(source.bad_quantity + report.books.bad_quantity)});
+  table.add_row({"crossed", with_thousands(report.books.crossed)});
+  table.add_row({"unknown orders", with_thousands(report.books.unknown_orders)});
+  table.add_row({"frames", with_thousands(report.frames)});
+  const OracleCounters& oracle = report.oracle;
+  if (oracle.rows_compared > 0) {
+    table.add_row({"book rows", counted(oracle.rows_equal, oracle.rows_compared)});
+    table.add_row({"book levels", counted(oracle.levels_equal, oracle.levels_compared)});
+    table.add_row({"levels not knowable", with_thousands(oracle.levels_adopted)});
+  }
+  if (oracle.top_compared > 0)
+    table.add_row({"top of book", counted(oracle.top_equal, oracle.top_compared)});
+  std::string text = table.text();
+  for (const InputFault& fault : report.faults)
+    text += fmt::format("  record {}: {}\n", fault.record, fault.message);
+  return text;
+}
+
+ExitCode run_inspect(const InspectOptions& options, const CommandContext& context) {
+  auto file = options.file.source_options();
+  if (!file.ok()) return report_error(file.error());
+  ProgressBar progress(context.clock, context.terminal_errors);
+  const Result<InspectReport> report =
+      inspect_file(*file, context.clock, [&](double share) { progress.update(share); });
+  progress.clear();
+  if (!report.ok()) return report_error(report.error());
+  const ExitCode printed =
+      print_output(options.json ? inspect_json(*report) + "\n" : report_text(*report));
+  if (!report->end.ok()) return report_error(report->end.error());
+  return printed;
+}
+
+}  // namespace
+
+void add_inspect_command(CLI::App& app, CommandContext& context) {
+  auto options = std::make_shared<InspectOptions>();
+  CLI::App* command = app.add_subcommand("inspect", "Tell what a market-data file is");
+  options->file.add_to(*command);
+  command->add_flag("--json", options->json, "Print the report as JSON and nothing else");
+  command->footer(
+      "Example:\n  tocsin inspect data/samples/binance_usdm_btcusdt/btcusdt_20240808.gz");
+  command->callback([options, &context] {
+    context.action = [options, &context] { return run_inspect(*options, context); };
+  });
+}
+
+}  // namespace tocsin

@@ -1,0 +1,31 @@
+// A table of text for people: columns as wide as they need, numbers to the right.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tocsin {
+
+class TextTable {
+ public:
+  explicit TextTable(std::vector<std::string> headings) : headings_(std::move(headings)) {}
+
+  // As many cells as there are headings.
+  void add_row(std::vector<std::string> cells);
+  // Each line indented by two spaces. Columns whose cells all start like numbers are right-aligned.
+  std::string text() const;
+
+ private:
+  std::vector<std::string> headings_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// 1234567 -> "1,234,567".
+std::string with_thousands(std::uint64_t value);
+// Nanoseconds in the unit that reads best: "850 ns", "12.3 us", "4.56 ms", "1.20 s".
+std::string readable_duration(std::int64_t duration_ns);
+// "2024-08-08 23:54:16.299" in UTC; times below one day are since midnight: "09:30:00.004".
+std::string readable_time(std::int64_t time_ns);
+
+}  // namespace tocsin

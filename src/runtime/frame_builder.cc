@@ -1,0 +1,75 @@
+// Two passes an update: all its events through the book, then all through the features, so that
+// each stage is timed by two clock readings however many events the update has.
+#include "runtime/frame_builder.h"
+
+namespace tocsin {
+
+FrameBuilder::FrameBuilder(const FeatureSchema& schema, const Source& source, const Clock& clock)
+    : schema_(schema), source_(source), clock_(clock) {}
+
+FrameBuilder::Key& FrameBuilder::key_of(InstrumentId instrument) noexcept {
+  while (keys_.size() <= instrument)
+    keys_.push_back(Key{OrderBook(), BookOracle(),
+                        FeatureEngine(schema_, source_.instruments()[keys_.size()])});
+  return keys_[instrument];
+}
+
+void FrameBuilder::apply_to_book(const EventBatch& batch, std::size_t first,
+                                 std::size_t last) noexcept {
+  for (std::size_t i = first; i < last; ++i) {
+    Key& key = key_of(batch[i].instrument);
+    const QualityFlags noticed = key.book.apply(batch[i]);
+    key.oracle.on_event(batch[i], key.book);
+    noticed_[i - first] = noticed;
+    if (noticed.any()) [[unlikely]] {
+      counters_.crossed += noticed.has(Quality::kCrossedBook) ? 1 : 0;
+      counters_.bad_quantity += noticed.has(Quality::kBadQuantity) ? 1 : 0;
+      counters_.unknown_orders += noticed.has(Quality::kUnknownOrder) ? 1 : 0;
+    }
+  }
+}
+
+bool FrameBuilder::next_frame(const EventBatch& batch, std::size_t& index, FeatureFrame& frame,
+                              StageDurations& durations) noexcept {
+  while (index < batch.size()) {
+    const std::size_t first = index;
+    while (index < batch.size() && !batch[index].end_of_update) ++index;
+    const bool complete = index < batch.size();
+    if (complete) ++index;
+    if (noticed_.size() < index - first) noticed_.resize(2 * (index - first));
+
+    const std::int64_t start_ns = clock_.monotonic_time_ns();
+    apply_to_book(batch, first, index);
+    const std::int64_t book_done_ns = clock_.monotonic_time_ns();
+    for (std::size_t i = first; i < index; ++i)
+      keys_[batch[i].instrument].features.on_event(batch[i], noticed_[i - first]);
+    bool framed = false;
+    if (complete) {
+      Key& key = keys_[batch[index - 1].instrument];
+      framed = key.features.complete_update(key.book, frame);
+      ++counters_.updates;
+      if (!key.book.trusted()) ++counters_.untrusted;
+    }
+    durations[Stage::kBook] += book_done_ns - start_ns;
+    durations[Stage::kFeatures] += clock_.monotonic_time_ns() - book_done_ns;
+    if (framed) return true;
+  }
+  return false;
+}
+
+OracleCounters FrameBuilder::oracle_counters() const noexcept {
+  OracleCounters sum;
+  for (const Key& key : keys_) {
+    const OracleCounters& counters = key.oracle.counters();
+    sum.rows_compared += counters.rows_compared;
+    sum.rows_equal += counters.rows_equal;
+    sum.levels_compared += counters.levels_compared;
+    sum.levels_equal += counters.levels_equal;
+    sum.levels_adopted += counters.levels_adopted;
+    sum.top_compared += counters.top_compared;
+    sum.top_equal += counters.top_equal;
+  }
+  return sum;
+}
+
+}  // namespace tocsin

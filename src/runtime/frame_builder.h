@@ -1,0 +1,63 @@
+// Book, oracle and features of every instrument of a source: events in, frames out. Live runs,
+// replays, exports and benchmarks all build their frames here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/clock.h"
+#include "events/decision.h"
+#include "events/feature_frame.h"
+#include "features/book_oracle.h"
+#include "features/feature_engine.h"
+#include "features/order_book.h"
+#include "ingest/source.h"
+
+namespace tocsin {
+
+struct BookCounters {
+  std::uint64_t updates = 0;         // updates completed
+  std::uint64_t crossed = 0;         // updates after which the book stood crossed
+  std::uint64_t bad_quantity = 0;    // events that would take more than rested, or were negative
+  std::uint64_t unknown_orders = 0;  // events that name an order never seen
+  std::uint64_t untrusted = 0;       // updates after which the book was not trusted
+};
+
+class FrameBuilder {
+ public:
+  // `source` and `clock` must outlive the builder; instruments are taken from the source as they
+  // come.
+  FrameBuilder(const FeatureSchema& schema, const Source& source, const Clock& clock);
+
+  // Applies events of `batch` from `index` on, up to and including the first update that makes a
+  // frame; moves `index` behind it. False: the batch is used up and `frame` is not written.
+  // The time taken is added to `durations` (book, features).
+  bool next_frame(const EventBatch& batch, std::size_t& index, FeatureFrame& frame,
+                  StageDurations& durations) noexcept;
+
+  // The book of an instrument that had an event; valid until the next call of next_frame().
+  const OrderBook& book(InstrumentId instrument) const noexcept { return keys_[instrument].book; }
+  std::size_t instrument_count() const noexcept { return keys_.size(); }
+  const BookCounters& counters() const noexcept { return counters_; }
+  OracleCounters oracle_counters() const noexcept;
+
+ private:
+  struct Key {
+    OrderBook book;
+    BookOracle oracle;
+    FeatureEngine features;
+  };
+
+  void apply_to_book(const EventBatch& batch, std::size_t first, std::size_t last) noexcept;
+  Key& key_of(InstrumentId instrument) noexcept;
+
+  FeatureSchema schema_;
+  const Source& source_;
+  const Clock& clock_;
+  std::vector<Key> keys_;              // by InstrumentId
+  std::vector<QualityFlags> noticed_;  // what the book said to each event of the update at hand
+  BookCounters counters_;
+};
+
+}  // namespace tocsin

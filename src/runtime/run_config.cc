@@ -1,0 +1,93 @@
+// Reads a run's YAML; every key that exists is asked for here and nowhere else.
+#include "runtime/run_config.h"
+
+#include <array>
+#include <filesystem>
+#include <string_view>
+
+#include "config/yaml_reader.h"
+
+namespace tocsin {
+namespace {
+
+constexpr std::int64_t kStepsMax = 4096;
+constexpr std::int64_t kCooldownMsMax = 86'400'000;
+constexpr double kSpeedMax = 1e6;
+
+std::string resolved(const std::string& path, const std::string& folder) {
+  if (path.empty() || std::filesystem::path(path).is_absolute()) return path;
+  return (std::filesystem::path(folder) / path).lexically_normal().string();
+}
+
+void read_source(YamlReader reader, const std::string& folder, SourceConfig& source) {
+  static constexpr std::array<std::string_view, 6> kFormats = {"auto",   "binance_usdm", "lobster",
+                                                               "itch50", "moldudp64",    "dbn"};
+  reader.require("path", source.file.path);
+  source.file.path = resolved(source.file.path, folder);
+  std::size_t format = 0;
+  reader.read_choice("format", format, kFormats);
+  if (format > 0) source.file.format = static_cast<FeedFormat>(format - 1);
+  reader.read("orderbook_path", source.file.orderbook_path);
+  source.file.orderbook_path = resolved(source.file.orderbook_path, folder);
+  reader.read("symbols", source.file.symbols);
+  reader.read("speed", source.speed, {.min = 0, .max = kSpeedMax});
+}
+
+void read_model(YamlReader reader, const std::string& folder, ModelConfig& model) {
+  reader.require("package", model.package);
+  model.package = resolved(model.package, folder);
+  reader.read("engine", model.engine);
+  reader.read("steps", model.steps, {.min = 0, .max = kStepsMax});
+}
+
+void read_decision(YamlReader reader, DecisionConfig& decision) {
+  static constexpr std::array<std::string_view, 2> kUntrusted = {"suppress", "alert"};
+  reader.read("rule", decision.rule);
+  reader.read("threshold", decision.threshold, {.min = 0, .max = 1});
+  reader.read("release_threshold", decision.release_threshold, {.min = 0, .max = 1});
+  if (decision.release_threshold > 0 && decision.threshold > 0 &&
+      decision.release_threshold > decision.threshold)
+    reader.fail("release_threshold", "a value not above 'threshold'");
+  reader.read("cooldown_ms", decision.cooldown_ms, {.min = 0, .max = kCooldownMsMax});
+  std::size_t untrusted = 0;
+  reader.read_choice("untrusted_book", untrusted, kUntrusted);
+  decision.untrusted_book = static_cast<UntrustedBook>(untrusted);
+}
+
+void read_output(YamlReader reader, const std::string& folder, OutputConfig& output) {
+  reader.require("folder", output.folder);
+  output.folder = resolved(output.folder, folder);
+  reader.read("sample_every", output.sample_every, {.min = 0, .max = 1'000'000'000});
+  reader.read("segment_bytes", output.segment_bytes, {.min = 4096, .max = std::int64_t{1} << 32});
+  reader.read("sync_interval_ms", output.sync_interval_ms, {.min = 1, .max = 60'000});
+  reader.read("jsonl", output.jsonl);
+  reader.read("sqlite", output.sqlite);
+}
+
+Result<RunConfig> read_from(YamlReader reader, const std::string& folder) {
+  RunConfig config;
+  reader.require("name", config.name);
+  read_source(reader.child("source"), folder, config.source);
+  read_model(reader.child("model"), folder, config.model);
+  read_decision(reader.child("decision"), config.decision);
+  read_output(reader.child("output"), folder, config.output);
+  TOCSIN_RETURN_IF_ERROR(reader.finish());
+  config.effective_yaml = reader.effective();
+  return config;
+}
+
+}  // namespace
+
+Result<RunConfig> read_run_config(const std::string& path) {
+  TOCSIN_ASSIGN_OR_RETURN(YamlReader reader, YamlReader::from_file(path));
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return read_from(std::move(reader), folder);
+}
+
+Result<RunConfig> parse_run_config(std::string_view text, const std::string& name,
+                                   const std::string& folder) {
+  TOCSIN_ASSIGN_OR_RETURN(YamlReader reader, YamlReader::from_text(text, name));
+  return read_from(std::move(reader), folder);
+}
+
+}  // namespace tocsin

@@ -1,0 +1,56 @@
+// The configuration of one run, strictly read from YAML; relative paths are relative to the file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "ingest/source.h"
+
+namespace tocsin {
+
+struct SourceConfig {
+  FileSourceOptions file;
+  double speed = 0;  // multiple of the recorded pace; 0: as fast as possible
+};
+
+struct ModelConfig {
+  std::string package;  // <repository>/<name> or <repository>/<name>/<version>
+  std::string engine = "reference";
+  std::int64_t steps = 0;  // window length; 0: the package's own
+};
+
+enum class UntrustedBook : std::uint8_t { kSuppress, kAlert };
+
+struct DecisionConfig {
+  std::string rule = "burst";
+  double threshold = 0;          // 0: the package's own
+  double release_threshold = 0;  // 0: the package's own, or 0.9 of a threshold given here
+  std::int64_t cooldown_ms = 1000;
+  UntrustedBook untrusted_book = UntrustedBook::kSuppress;
+};
+
+struct OutputConfig {
+  std::string folder;
+  std::int64_t sample_every = 100;  // every n-th decision that does not alert is recorded; 0: none
+  std::int64_t segment_bytes = std::int64_t{64} << 20;
+  std::int64_t sync_interval_ms = 100;
+  bool jsonl = true;
+  bool sqlite = true;
+};
+
+struct RunConfig {
+  std::string name;
+  SourceConfig source;
+  ModelConfig model;
+  DecisionConfig decision;
+  OutputConfig output;
+  std::string effective_yaml;  // every value in effect, as read back by the same reader
+};
+
+// An error names file, line, key, what was expected and the nearest known key.
+Result<RunConfig> read_run_config(const std::string& path);
+Result<RunConfig> parse_run_config(std::string_view text, const std::string& name,
+                                   const std::string& folder);
+
+}  // namespace tocsin
