@@ -1,0 +1,1 @@
+"""Training and export of Tocsin's model packages (docs/model-packages.md)."""

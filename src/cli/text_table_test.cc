@@ -1,0 +1,29 @@
+#include "cli/text_table.h"
+
+#include <gtest/gtest.h>
+
+namespace tocsin {
+namespace {
+
+TEST(TextTable, AlignsNumbersToTheRight) {
+  TextTable table({"name", "count"});
+  table.add_row({"a", "1"});
+  table.add_row({"longer", "1,234"});
+  EXPECT_EQ(table.text(),
+            "  name    count\n"
+            "  a           1\n"
+            "  longer  1,234\n");
+}
+
+TEST(TextTable, WritesNumbersForPeople) {
+  EXPECT_EQ(with_thousands(0), "0");
+  EXPECT_EQ(with_thousands(1234567), "1,234,567");
+  EXPECT_EQ(readable_duration(850), "850 ns");
+  EXPECT_EQ(readable_duration(12'345), "12.35 us");
+  EXPECT_EQ(readable_duration(4'560'000), "4.56 ms");
+  EXPECT_EQ(readable_time(1'723'161'256'299'000'000), "2024-08-08 23:54:16.299");
+  EXPECT_EQ(readable_time(34'200'004'000'000), "09:30:00.004");
+}
+
+}  // namespace
+}  // namespace tocsin
