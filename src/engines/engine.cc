@@ -1,0 +1,26 @@
+// Names and sizes of the types of the engine seam.
+#include "engines/engine.h"
+
+#include <array>
+
+namespace tocsin {
+
+std::string_view data_type_name(DataType type) noexcept {
+  static constexpr std::array<std::string_view, 6> kNames = {"float32", "int64",   "int32",
+                                                             "bool",    "float64", "string"};
+  return kNames[static_cast<std::size_t>(type)];
+}
+
+std::size_t data_type_size_bytes(DataType type) noexcept {
+  // A string has no fixed size: 0.
+  static constexpr std::array<std::size_t, 6> kSizes = {4, 8, 4, 1, 8, 0};
+  return kSizes[static_cast<std::size_t>(type)];
+}
+
+std::string_view precision_name(Precision precision) noexcept {
+  static constexpr std::array<std::string_view, 4> kNames = {"float32", "bfloat16", "float16",
+                                                             "int8"};
+  return kNames[static_cast<std::size_t>(precision)];
+}
+
+}  // namespace tocsin
