@@ -1,0 +1,59 @@
+// ONNX Runtime's shared library: found, opened and asked for its table of functions, at run time.
+// Once opened it stays mapped for the life of the program: its threads and destructors outlive a
+// close.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+// The runtime's own types, opaque here.
+struct OrtApi;
+struct OrtEnv;
+struct OrtStatus;
+
+namespace tocsin {
+
+// Where the library is looked for, in this order.
+struct OnnxRuntimeLocations {
+  // A library, or the folder that holds it. If it is set, nothing else is tried.
+  std::string configured_path;
+  // Folders that may hold the pinned version, nearest first.
+  std::vector<std::string> folders;
+  // Whether the loader's own path (/etc/ld.so.conf, LD_LIBRARY_PATH) is tried at last.
+  bool system_path = true;
+
+  // The environment variable TOCSIN_ONNXRUNTIME, and .deps/onnxruntime/lib in the folder of the
+  // running executable and in up to five of its parents.
+  static OnnxRuntimeLocations of_this_process();
+};
+
+class OnnxRuntimeLibrary {
+ public:
+  // The error says what was tried, why it did not do, and what to do about it.
+  static Result<std::shared_ptr<const OnnxRuntimeLibrary>> open(
+      const OnnxRuntimeLocations& locations);
+  ~OnnxRuntimeLibrary();
+  OnnxRuntimeLibrary(const OnnxRuntimeLibrary&) = delete;
+  OnnxRuntimeLibrary& operator=(const OnnxRuntimeLibrary&) = delete;
+
+  const OrtApi& api() const noexcept { return *api_; }
+  OrtEnv* environment() const noexcept { return environment_; }
+  const std::string& version() const noexcept { return version_; }  // "1.32.0"
+  const std::string& path() const noexcept { return path_; }        // of the file that was mapped
+
+  // Turns a status into an Error and releases it; null is success.
+  Status check(OrtStatus* status) const;
+
+ private:
+  OnnxRuntimeLibrary() = default;
+
+  const OrtApi* api_ = nullptr;
+  OrtEnv* environment_ = nullptr;
+  std::string version_;
+  std::string path_;
+};
+
+}  // namespace tocsin

@@ -1,0 +1,352 @@
+// Session over ONNX Runtime's C API: every status is checked, nothing throws.
+#include "engines/onnxruntime/onnxruntime_session.h"
+
+#include <onnxruntime_c_api.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <optional>
+
+#include "base/cache_line.h"
+
+namespace tocsin {
+namespace {
+
+// Sets of shapes that stay bound; one more replaces the oldest. Each holds its inputs and outputs.
+constexpr std::size_t kBindingsMax = 16;
+
+template <typename T>
+using Handle = std::unique_ptr<T, void (*)(T*)>;
+
+struct AlignedDelete {
+  void operator()(std::byte* memory) const noexcept {
+    ::operator delete(memory, std::align_val_t(kCacheLineBytes));
+  }
+};
+using AlignedBuffer = std::unique_ptr<std::byte[], AlignedDelete>;
+
+AlignedBuffer make_buffer(std::size_t size_bytes) {
+  auto* memory =
+      static_cast<std::byte*>(::operator new(size_bytes, std::align_val_t(kCacheLineBytes)));
+  std::memset(memory, 0, size_bytes);
+  return AlignedBuffer(memory);
+}
+
+std::optional<DataType> data_type_of(ONNXTensorElementDataType type) {
+  switch (type) {
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT:
+      return DataType::kFloat32;
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE:
+      return DataType::kFloat64;
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64:
+      return DataType::kInt64;
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32:
+      return DataType::kInt32;
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL:
+      return DataType::kBool;
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING:
+      return DataType::kString;
+    default:
+      return std::nullopt;
+  }
+}
+
+ONNXTensorElementDataType element_type_of(DataType type) {
+  switch (type) {
+    case DataType::kFloat32:
+      return ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
+    case DataType::kFloat64:
+      return ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE;
+    case DataType::kInt64:
+      return ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64;
+    case DataType::kInt32:
+      return ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32;
+    case DataType::kBool:
+      return ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL;
+    case DataType::kString:
+      return ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING;
+  }
+  return ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+}
+
+std::string shape_text(std::span<const std::int64_t> shape) {
+  std::string text = "[";
+  for (const std::int64_t dimension : shape) {
+    if (text.size() > 1) text += ", ";
+    text += dimension == kFreeDimension ? "?" : std::to_string(dimension);
+  }
+  return text + "]";
+}
+
+// Why `view` cannot be bound to `spec`; nullopt if it can.
+std::optional<std::string> misfit(const TensorView& view, const TensorSpec& spec) {
+  if (spec.type == DataType::kString) return "text tensors are not supported";
+  if (view.type != spec.type) {
+    return "expected " + std::string(data_type_name(spec.type)) + ", found " +
+           std::string(data_type_name(view.type));
+  }
+  bool fits = view.shape.size() == spec.shape.size();
+  std::size_t size_bytes = data_type_size_bytes(view.type);
+  for (std::size_t i = 0; fits && i < view.shape.size(); ++i) {
+    const std::int64_t dimension = view.shape[i];
+    fits = dimension > 0 && (spec.shape[i] == kFreeDimension || spec.shape[i] == dimension);
+    size_bytes *= static_cast<std::size_t>(dimension);
+  }
+  if (!fits)
+    return "expected shape " + shape_text(spec.shape) + ", found " + shape_text(view.shape);
+  if (view.size_bytes != size_bytes || view.data == nullptr) {
+    return "shape " + shape_text(view.shape) + " needs " + std::to_string(size_bytes) +
+           " bytes, found " + std::to_string(view.data == nullptr ? 0 : view.size_bytes);
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> misfit(std::span<const TensorView> views, std::span<const TensorSpec> specs,
+                            const char* what) {
+  if (views.size() != specs.size()) {
+    return Error(ErrorCode::kInvalidArgument, "the model has " + std::to_string(specs.size()) +
+                                                  " " + what + "s, found " +
+                                                  std::to_string(views.size()));
+  }
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    if (const auto reason = misfit(views[i], specs[i]); reason.has_value())
+      return Error(ErrorCode::kInvalidArgument,
+                   std::string(what) + " '" + specs[i].name + "': " + *reason);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+// Buffers for one set of shapes, bound to the session's inputs and outputs.
+struct OnnxRuntimeSession::Binding {
+  Binding(OrtIoBinding* io_binding, void (*release)(OrtIoBinding*)) : io(io_binding, release) {}
+
+  bool matches(std::span<const TensorView> inputs, std::span<const TensorView> outputs) const {
+    std::size_t tensor = 0;
+    for (const std::span<const TensorView> views : {inputs, outputs}) {
+      for (const TensorView& view : views) {
+        if (!std::ranges::equal(view.shape, shapes[tensor])) return false;
+        ++tensor;
+      }
+    }
+    return true;
+  }
+
+  // Inputs first, then outputs, in the signature's order. The handle of the binding goes before
+  // the values it refers to, and these before their memory.
+  std::vector<std::vector<std::int64_t>> shapes;
+  std::vector<AlignedBuffer> buffers;
+  std::vector<Handle<OrtValue>> values;
+  Handle<OrtIoBinding> io;
+};
+
+OnnxRuntimeSession::OnnxRuntimeSession(std::shared_ptr<const OnnxRuntimeLibrary> library)
+    : library_(std::move(library)) {}
+
+OnnxRuntimeSession::~OnnxRuntimeSession() {
+  bindings_.clear();
+  if (run_options_ != nullptr) library_->api().ReleaseRunOptions(run_options_);
+  if (session_ != nullptr) library_->api().ReleaseSession(session_);
+}
+
+Result<std::unique_ptr<Session>> OnnxRuntimeSession::load(
+    std::shared_ptr<const OnnxRuntimeLibrary> library, const std::string& onnx_path,
+    const SessionOptions& options) {
+  std::unique_ptr<OnnxRuntimeSession> session(new OnnxRuntimeSession(std::move(library)));
+  Status status = session->open(onnx_path, options);
+  if (status.ok()) status = session->read_signature();
+  if (status.ok()) status = session->bind_ahead(options);
+  if (!status.ok()) return status.error().within("loading " + onnx_path);
+  return std::unique_ptr<Session>(std::move(session));
+}
+
+Status OnnxRuntimeSession::open(const std::string& onnx_path, const SessionOptions& options) {
+  if (options.thread_count < 1 || options.batch_max < 1 || options.steps < 0) {
+    return Error(ErrorCode::kInvalidArgument,
+                 "expected thread_count and batch_max of 1 or more and steps of 0 or more, found " +
+                     std::to_string(options.thread_count) + ", " +
+                     std::to_string(options.batch_max) + " and " + std::to_string(options.steps));
+  }
+  const OrtApi& api = library_->api();
+  OrtSessionOptions* raw = nullptr;
+  TOCSIN_RETURN_IF_ERROR(library_->check(api.CreateSessionOptions(&raw)));
+  const Handle<OrtSessionOptions> settings(raw, api.ReleaseSessionOptions);
+  TOCSIN_RETURN_IF_ERROR(library_->check(api.SetIntraOpNumThreads(raw, options.thread_count)));
+  TOCSIN_RETURN_IF_ERROR(library_->check(api.SetInterOpNumThreads(raw, 1)));
+  TOCSIN_RETURN_IF_ERROR(library_->check(api.SetSessionExecutionMode(raw, ORT_SEQUENTIAL)));
+  TOCSIN_RETURN_IF_ERROR(
+      library_->check(api.SetSessionGraphOptimizationLevel(raw, ORT_ENABLE_ALL)));
+  TOCSIN_RETURN_IF_ERROR(library_->check(
+      api.CreateSession(library_->environment(), onnx_path.c_str(), raw, &session_)));
+  return library_->check(api.CreateRunOptions(&run_options_));
+}
+
+Status OnnxRuntimeSession::read_signature() {
+  const OrtApi& api = library_->api();
+  for (const bool is_input : {true, false}) {
+    std::size_t count = 0;
+    TOCSIN_RETURN_IF_ERROR(library_->check(is_input ? api.SessionGetInputCount(session_, &count)
+                                                    : api.SessionGetOutputCount(session_, &count)));
+    for (std::size_t i = 0; i < count; ++i) {
+      TOCSIN_ASSIGN_OR_RETURN(TensorSpec spec, read_tensor_spec(i, is_input));
+      (is_input ? signature_.inputs : signature_.outputs).push_back(std::move(spec));
+    }
+  }
+  return {};
+}
+
+Result<TensorSpec> OnnxRuntimeSession::read_tensor_spec(std::size_t index, bool is_input) const {
+  const OrtApi& api = library_->api();
+  OrtAllocator* allocator = nullptr;
+  TOCSIN_RETURN_IF_ERROR(library_->check(api.GetAllocatorWithDefaultOptions(&allocator)));
+  char* name = nullptr;
+  TOCSIN_RETURN_IF_ERROR(
+      library_->check(is_input ? api.SessionGetInputName(session_, index, allocator, &name)
+                               : api.SessionGetOutputName(session_, index, allocator, &name)));
+  TensorSpec spec;
+  spec.name = name;
+  TOCSIN_RETURN_IF_ERROR(library_->check(api.AllocatorFree(allocator, name)));
+
+  OrtTypeInfo* raw_type = nullptr;
+  TOCSIN_RETURN_IF_ERROR(
+      library_->check(is_input ? api.SessionGetInputTypeInfo(session_, index, &raw_type)
+                               : api.SessionGetOutputTypeInfo(session_, index, &raw_type)));
+  const Handle<OrtTypeInfo> type(raw_type, api.ReleaseTypeInfo);
+  if (const Status status = read_tensor_type(*type, spec); !status.ok()) {
+    return status.error().within((is_input ? "input '" : "output '") + spec.name + "'");
+  }
+  return spec;
+}
+
+Status OnnxRuntimeSession::read_tensor_type(const OrtTypeInfo& type, TensorSpec& spec) const {
+  const OrtApi& api = library_->api();
+  const OrtTensorTypeAndShapeInfo* tensor = nullptr;  // owned by `type`
+  TOCSIN_RETURN_IF_ERROR(library_->check(api.CastTypeInfoToTensorInfo(&type, &tensor)));
+  if (tensor == nullptr)
+    return Error(ErrorCode::kUnimplemented, "expected a tensor, found a sequence, map or optional");
+  ONNXTensorElementDataType element = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+  TOCSIN_RETURN_IF_ERROR(library_->check(api.GetTensorElementType(tensor, &element)));
+  const std::optional<DataType> data_type = data_type_of(element);
+  if (!data_type.has_value()) {
+    return Error(ErrorCode::kUnimplemented, "element type " +
+                                                std::to_string(static_cast<int>(element)) +
+                                                " of ONNXTensorElementDataType is not supported");
+  }
+  spec.type = *data_type;
+  std::size_t rank = 0;
+  TOCSIN_RETURN_IF_ERROR(library_->check(api.GetDimensionsCount(tensor, &rank)));
+  spec.shape.resize(rank);
+  return library_->check(api.GetDimensions(tensor, spec.shape.data(), rank));
+}
+
+Status OnnxRuntimeSession::bind_ahead(const SessionOptions& options) {
+  const auto resolve = [&](std::vector<TensorSpec> specs, std::int64_t batch) {
+    for (TensorSpec& spec : specs) {
+      if (!spec.shape.empty() && spec.shape[0] == kFreeDimension) spec.shape[0] = batch;
+      if (spec.shape.size() == 3 && spec.shape[1] == kFreeDimension && options.steps > 0)
+        spec.shape[1] = options.steps;
+    }
+    return specs;
+  };
+  const auto views_of = [](const std::vector<TensorSpec>& specs) {
+    std::vector<TensorView> views;
+    for (const TensorSpec& spec : specs) views.push_back({spec.type, spec.shape, nullptr, 0});
+    return views;
+  };
+  const auto is_open = [](const TensorSpec& spec) {
+    return spec.type == DataType::kString ||
+           std::ranges::any_of(spec.shape, [](std::int64_t size) { return size < 1; });
+  };
+  for (const std::int64_t batch : {std::int64_t{1}, options.batch_max}) {
+    const std::vector<TensorSpec> inputs = resolve(signature_.inputs, batch);
+    const std::vector<TensorSpec> outputs = resolve(signature_.outputs, batch);
+    // Other models are bound at their first run, when all shapes are known.
+    if (std::ranges::any_of(inputs, is_open) || std::ranges::any_of(outputs, is_open)) return {};
+    const auto input_views = views_of(inputs);
+    const auto output_views = views_of(outputs);
+    const auto is_bound = [&](const auto& b) { return b->matches(input_views, output_views); };
+    if (std::ranges::any_of(bindings_, is_bound)) continue;
+    TOCSIN_ASSIGN_OR_RETURN(auto binding, make_binding(input_views, output_views));
+    bindings_.push_back(std::move(binding));
+  }
+  return {};
+}
+
+Result<std::unique_ptr<OnnxRuntimeSession::Binding>> OnnxRuntimeSession::make_binding(
+    std::span<const TensorView> inputs, std::span<const TensorView> outputs) const {
+  const OrtApi& api = library_->api();
+  OrtIoBinding* raw_binding = nullptr;
+  TOCSIN_RETURN_IF_ERROR(library_->check(api.CreateIoBinding(session_, &raw_binding)));
+  auto binding = std::make_unique<Binding>(raw_binding, api.ReleaseIoBinding);
+  OrtMemoryInfo* raw_memory = nullptr;
+  TOCSIN_RETURN_IF_ERROR(
+      library_->check(api.CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &raw_memory)));
+  const Handle<OrtMemoryInfo> memory(raw_memory, api.ReleaseMemoryInfo);
+
+  const auto bind = [&](const TensorView& view, const char* name, bool is_input) -> Status {
+    std::size_t size_bytes = data_type_size_bytes(view.type);
+    for (const std::int64_t dimension : view.shape)
+      size_bytes *= static_cast<std::size_t>(dimension);
+    binding->shapes.emplace_back(view.shape.begin(), view.shape.end());
+    binding->buffers.push_back(make_buffer(size_bytes));
+    OrtValue* value = nullptr;
+    TOCSIN_RETURN_IF_ERROR(library_->check(api.CreateTensorWithDataAsOrtValue(
+        memory.get(), binding->buffers.back().get(), size_bytes, view.shape.data(),
+        view.shape.size(), element_type_of(view.type), &value)));
+    binding->values.emplace_back(value, api.ReleaseValue);
+    return library_->check(is_input ? api.BindInput(binding->io.get(), name, value)
+                                    : api.BindOutput(binding->io.get(), name, value));
+  };
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    TOCSIN_RETURN_IF_ERROR(bind(inputs[i], signature_.inputs[i].name.c_str(), true));
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    TOCSIN_RETURN_IF_ERROR(bind(outputs[i], signature_.outputs[i].name.c_str(), false));
+  return binding;
+}
+
+OnnxRuntimeSession::Binding* OnnxRuntimeSession::binding_for(std::span<const TensorView> inputs,
+                                                             std::span<const TensorView> outputs) {
+  for (const auto& binding : bindings_)
+    if (binding->matches(inputs, outputs)) return binding.get();
+  Result<std::unique_ptr<Binding>> made = make_binding(inputs, outputs);
+  if (!made.ok()) {
+    fail(made.error());
+    return nullptr;
+  }
+  if (bindings_.size() < kBindingsMax) {
+    bindings_.push_back(std::move(*made));
+    return bindings_.back().get();
+  }
+  std::unique_ptr<Binding>& replaced = bindings_[next_replaced_];
+  next_replaced_ = (next_replaced_ + 1) % kBindingsMax;
+  replaced = std::move(*made);
+  return replaced.get();
+}
+
+bool OnnxRuntimeSession::run(std::span<const TensorView> inputs,
+                             std::span<const TensorView> outputs) noexcept {
+  if (auto error = misfit(inputs, signature_.inputs, "input"); error.has_value())
+    return fail(std::move(*error));
+  if (auto error = misfit(outputs, signature_.outputs, "output"); error.has_value())
+    return fail(std::move(*error));
+  Binding* binding = binding_for(inputs, outputs);
+  if (binding == nullptr) return false;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    std::memcpy(binding->buffers[i].get(), inputs[i].data, inputs[i].size_bytes);
+  OrtStatus* raw = library_->api().RunWithBinding(session_, run_options_, binding->io.get());
+  if (raw != nullptr) [[unlikely]]
+    return fail(library_->check(raw).error());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    std::memcpy(outputs[i].data, binding->buffers[inputs.size() + i].get(), outputs[i].size_bytes);
+  }
+  return true;
+}
+
+bool OnnxRuntimeSession::fail(Error error) noexcept {
+  error_ = std::move(error);
+  return false;
+}
+
+}  // namespace tocsin

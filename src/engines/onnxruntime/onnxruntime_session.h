@@ -1,0 +1,59 @@
+// One model in ONNX Runtime: its signature, and runs through buffers that are bound once a shape.
+// The first run of a new set of shapes takes memory; ONNX Runtime itself allocates a little in
+// every run.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "engines/engine.h"
+#include "engines/onnxruntime/onnxruntime_library.h"
+
+struct OrtSession;
+struct OrtRunOptions;
+struct OrtTypeInfo;
+
+namespace tocsin {
+
+class OnnxRuntimeSession final : public Session {
+ public:
+  static Result<std::unique_ptr<Session>> load(std::shared_ptr<const OnnxRuntimeLibrary> library,
+                                               const std::string& onnx_path,
+                                               const SessionOptions& options);
+  ~OnnxRuntimeSession() override;
+
+  const ModelSignature& signature() const noexcept override { return signature_; }
+  bool run(std::span<const TensorView> inputs,
+           std::span<const TensorView> outputs) noexcept override;
+  const Error& error() const noexcept override { return error_; }
+
+ private:
+  struct Binding;
+
+  explicit OnnxRuntimeSession(std::shared_ptr<const OnnxRuntimeLibrary> library);
+  Status open(const std::string& onnx_path, const SessionOptions& options);
+  Status read_signature();
+  Result<TensorSpec> read_tensor_spec(std::size_t index, bool is_input) const;
+  Status read_tensor_type(const OrtTypeInfo& type, TensorSpec& spec) const;
+  // Binds the shapes of window models ([batch, steps, ...]) ahead of the first run.
+  Status bind_ahead(const SessionOptions& options);
+  Result<std::unique_ptr<Binding>> make_binding(std::span<const TensorView> inputs,
+                                                std::span<const TensorView> outputs) const;
+  // The binding for these shapes; made if there is none. Null: see error_.
+  Binding* binding_for(std::span<const TensorView> inputs, std::span<const TensorView> outputs);
+  bool fail(Error error) noexcept;
+
+  std::shared_ptr<const OnnxRuntimeLibrary> library_;
+  ModelSignature signature_;
+  OrtSession* session_ = nullptr;
+  OrtRunOptions* run_options_ = nullptr;
+  std::vector<std::unique_ptr<Binding>> bindings_;
+  std::size_t next_replaced_ = 0;
+  Error error_{ErrorCode::kOk, ""};
+};
+
+}  // namespace tocsin
