@@ -87,6 +87,23 @@ def samples_of(module, lengths, feature_count, rng):
     return arrays
 
 
+def make_bad_samples(good):
+    """Samples of burst_lstm with one fault each."""
+    def write(name, **changes):
+        path = FOLDER / name / "samples.npz"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_samples(path, good | changes)
+
+    inputs, outputs = good["inputs_30"].copy(), good["outputs_30"].copy()
+    inputs[2, 7, 1] = np.nan
+    write("bad_samples_nan", inputs_30=inputs)
+    outputs[1, 0] = np.inf
+    write("bad_samples_infinite", outputs_30=outputs)
+    outputs[:, 0] = 1.5
+    write("bad_samples_range", outputs_30=outputs)
+    write("bad_samples_count", outputs_30=good["outputs_30"][:2])
+
+
 def make_window_models():
     torch.manual_seed(SEED)
     torch.set_num_threads(1)
@@ -99,6 +116,8 @@ def make_window_models():
     path = FOLDER / "burst_lstm" / "model.onnx"
     export(lstm, path, torch.zeros(1, 30, 3), free)
     write_samples(path.with_name("samples.npz"), samples_of(lstm, (30, 60, 120), 3, rng))
+
+    make_bad_samples(samples_of(lstm, (30,), 3, rng))
 
     # The same graph with one weight gone bad: any input leads to NaN.
     broken = onnx.load(path)
