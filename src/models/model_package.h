@@ -18,11 +18,11 @@ struct SampleTensor {
   std::vector<float> values;
 };
 
-// Validation inputs with FP32 outputs of the training framework.
+// Validation inputs of one window length with FP32 outputs of the training framework.
 struct ModelSamples {
+  std::int64_t steps = 0;
   SampleTensor inputs;   // [n, steps, features], normalised as the model sees them
-  SampleTensor outputs;  // [n, outputs]
-  float tolerance = 0;   // largest absolute difference that an engine's outputs may show
+  SampleTensor outputs;  // [n, columns of the output]
 };
 
 // What the model predicts: the mid moves by more than `move_ticks` within the next
@@ -58,30 +58,36 @@ struct ModelPackage {
   std::string folder;   // <repository>/<name>/<version>
   std::string onnx_path;
   std::string description;
-  Digest model_sha256{};  // of model.onnx, checked
+  Digest model_sha256{};    // of model.onnx, checked
+  Digest samples_sha256{};  // of samples.npz, checked
+  Digest seal{};            // of package.yaml, and by its checksums of the whole package, checked
   std::vector<PackageTensor> inputs;
   std::vector<PackageTensor> outputs;
-  std::size_t output_index = 0;  // column of the first output that is P(event)
+  std::size_t output_index = 0;  // column of the output that is P(event)
   std::vector<std::string> features;
+  std::vector<std::int64_t> feature_versions;  // of the formulas, one a feature
   Digest schema_hash{};
   std::vector<float> normalisation_mean;    // one a feature
   std::vector<float> normalisation_scale;   // (value - mean) * scale
   float normalisation_clip = 0;             // result clamped to [-clip, clip]; 0: not
   std::int64_t steps = 0;                   // window length by default
-  std::vector<std::int64_t> steps_allowed;  // all lengths it was checked for
+  std::vector<std::int64_t> steps_allowed;  // all lengths it was checked for, rising
   BurstTarget target;
   float threshold = 0;
   float release_threshold = 0;
-  double alert_rate = 0;  // alerts a frame at the threshold, on validation data
+  double alert_rate = 0;        // alerts a frame at the threshold, on validation data
+  float samples_tolerance = 0;  // largest absolute difference that an engine's outputs may show
   std::vector<SeenStretch> seen;
   std::vector<EvaluationFigure> evaluation;
   std::string licence;
-  ModelSamples samples;
+  std::vector<ModelSamples> samples;  // one a length of steps_allowed, in that order
 };
 
-// Reads <folder>/package.yaml strictly, checks checksums of every file it names and the shapes of
-// the samples. The error says which check failed. `folder` is <repository>/<name>/<version>, or
-// <repository>/<name>: then the highest numeric version (Triton: version_policy latest 1).
+// Reads and checks a package as docs/model-packages.md defines it: the folder, the seal and the
+// checksums, every rule of package.yaml, the samples. The error (kNotFound, kFailedPrecondition,
+// ...) says which check failed. `folder` is <repository>/<name>/<version>, or <repository>/<name>:
+// then the highest numeric version (Triton: version_policy latest 1). What the graph computes is
+// checked where an engine loads it.
 Result<ModelPackage> load_model_package(const std::string& folder);
 
 // All package folders <repository>/<name>/<version>, sorted; folders not numeric or starting with 0
