@@ -2,6 +2,7 @@
 // adopts levels that could not be known from the feed (LOBSTER: depth revealed from below).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -11,23 +12,39 @@
 namespace tocsin {
 
 struct OracleCounters {
-  std::uint64_t rows_compared = 0;  // updates with an oracle row
+  std::uint64_t rows_compared = 0;  // updates with an oracle row, but for those adopted
   std::uint64_t rows_equal = 0;     // all levels that can be known agree
+  std::uint64_t rows_adopted = 0;   // met by a book without trust (the first row of a file) and
+                                    // taken over whole as its snapshot; nothing to compare
   std::uint64_t levels_compared = 0;
   std::uint64_t levels_equal = 0;
   std::uint64_t levels_adopted = 0;  // could not be known; taken over, not compared
   std::uint64_t top_compared = 0;    // best bid and ask, price and size, at the same update id
   std::uint64_t top_equal = 0;
+  std::uint64_t top_evicted = 0;  // dropped because kPendingTopsMax newer than the book waited
+  friend bool operator==(const OracleCounters&, const OracleCounters&) = default;
 };
 
 class BookOracle {
  public:
+  static constexpr std::size_t kPendingTopsMax = 1024;
+
   BookOracle();
   ~BookOracle();
   BookOracle(BookOracle&&) noexcept;
   BookOracle& operator=(BookOracle&&) noexcept;
 
   // Call for every event, after OrderBook::apply(); may adopt levels into `book`.
+  //
+  // Rows: the kExpectLevel events of an update, best level first on each side, up to end_of_update
+  // (for feeds of limited depth a kTrimDepth). What can be known is every price up to the deepest
+  // one of the row before, or every price of a side that the row before showed to its end; nothing
+  // after a kClear, or while the book is not trusted (the row then clears it and so heals it). A
+  // level that can be known is compared; one that cannot is adopted. A row is equal if all compared
+  // levels are and the book's levels stand at the same ranks: it holds none that the row lacks.
+  //
+  // Tops: two kExpectTop events (one a side) of one `sequence`, compared with the book once both
+  // stand at that update id, whichever comes first, and only while the book is trusted.
   void on_event(const MarketEvent& event, OrderBook& book) noexcept;
   const OracleCounters& counters() const noexcept;
 
