@@ -28,6 +28,11 @@ ExitCode print_output(std::string_view text) {
             fmt::format("standard output cannot be written: {}", std::strerror(errno))));
 }
 
+void write_to_terminal(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
 std::string version_text() {
   std::string text = fmt::format("tocsin {} (commit {})\ncompiler: g++ {}\nkernels: {}\n",
                                  TOCSIN_VERSION, TOCSIN_COMMIT, __VERSION__, isa_description());

@@ -40,6 +40,8 @@ void add_run_command(CLI::App& app, CommandContext& context);
 ExitCode report_error(const Error& error);
 // Text to standard output, whole or with an error (a full disk, a closed pipe).
 ExitCode print_output(std::string_view text);
+// Where progress bars and lines above them go: standard error, at once.
+void write_to_terminal(std::string_view text);
 // The text that --version prints: version, commit, compiler, instruction sets, engines.
 std::string version_text();
 

@@ -43,9 +43,9 @@ ExitCode run_list(const FeatureOptions& options) {
 ExitCode run_export(const FeatureOptions& options, const CommandContext& context) {
   const auto file = options.file.source_options();
   if (!file.ok()) return report_error(file.error());
-  ProgressBar progress(context.clock, context.terminal_errors);
+  ProgressBar progress(context.terminal_errors, context.clock, write_to_terminal);
   const Result<FrameExportReport> report = export_frames(
-      *file, options.output, context.clock, [&](double share) { progress.update(share); });
+      *file, options.output, context.clock, [&](const Progress& done) { progress.update(done); });
   progress.clear();
   if (!report.ok()) return report_error(report.error());
   if (options.json) {

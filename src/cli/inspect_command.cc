@@ -62,9 +62,9 @@ std::string report_text(const InspectReport& report) {
 ExitCode run_inspect(const InspectOptions& options, const CommandContext& context) {
   auto file = options.file.source_options();
   if (!file.ok()) return report_error(file.error());
-  ProgressBar progress(context.clock, context.terminal_errors);
+  ProgressBar progress(context.terminal_errors, context.clock, write_to_terminal);
   const Result<InspectReport> report =
-      inspect_file(*file, context.clock, [&](double share) { progress.update(share); });
+      inspect_file(*file, context.clock, [&](const Progress& done) { progress.update(done); });
   progress.clear();
   if (!report.ok()) return report_error(report.error());
   const ExitCode printed =

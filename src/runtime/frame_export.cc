@@ -39,7 +39,7 @@ std::string line_of(const FeatureFrame& frame, const Instrument& instrument) {
 
 Result<FrameExportReport> export_frames(const FileSourceOptions& options,
                                         const std::string& output_path, const Clock& clock,
-                                        const std::function<void(double)>& on_progress) {
+                                        const std::function<void(const Progress&)>& on_progress) {
   TOCSIN_ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, open_file_source(options));
   const std::unique_ptr<std::FILE, FileCloser> file(std::fopen(output_path.c_str(), "w"));
   const auto write_error = [&] {
@@ -60,7 +60,8 @@ Result<FrameExportReport> export_frames(const FileSourceOptions& options,
     for (std::size_t index = 0; written && builder.next_frame(batch, index, frame, durations);) {
       written = std::fputs(line_of(frame, source->instruments()[frame.instrument]).c_str(),
                            file.get()) >= 0;
-      if (++report.frames % kFramesBetweenProgress == 0) on_progress(source->progress());
+      if (++report.frames % kFramesBetweenProgress == 0)
+        on_progress({source->progress(), source->counters().events});
     }
   }
   if (!written || std::fflush(file.get()) != 0) return write_error();

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "ingest/source.h"
+#include "telemetry/progress_bar.h"
 
 namespace tocsin {
 
@@ -21,6 +22,6 @@ struct FrameExportReport {
 // then the whole catalogue. Floats are written so that reading them gives the same bits.
 Result<FrameExportReport> export_frames(const FileSourceOptions& options,
                                         const std::string& output_path, const Clock& clock,
-                                        const std::function<void(double)>& on_progress);
+                                        const std::function<void(const Progress&)>& on_progress);
 
 }  // namespace tocsin

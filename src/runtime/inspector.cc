@@ -27,7 +27,7 @@ std::string_view venue_name(FeedFormat format) noexcept {
 }
 
 Result<InspectReport> inspect_file(const FileSourceOptions& options, const Clock& clock,
-                                   const std::function<void(double)>& on_progress) {
+                                   const std::function<void(const Progress&)>& on_progress) {
   FileSourceOptions opened = options;
   if (!opened.format) {
     TOCSIN_ASSIGN_OR_RETURN(opened.format, detect_feed_format(options.path));
@@ -50,7 +50,8 @@ Result<InspectReport> inspect_file(const FileSourceOptions& options, const Clock
     StageDurations durations;
     for (std::size_t index = 0; builder.next_frame(batch, index, frame, durations);)
       ++report.frames;
-    if (source->counters().records % kRecordsBetweenProgress == 0) on_progress(source->progress());
+    if (source->counters().records % kRecordsBetweenProgress == 0)
+      on_progress({source->progress(), source->counters().events});
   }
   if (status == SourceStatus::kError) report.end = source->error();
   for (std::size_t i = 0; i < instrument_seen.size(); ++i)

@@ -13,6 +13,7 @@
 #include "features/book_oracle.h"
 #include "ingest/source.h"
 #include "runtime/frame_builder.h"
+#include "telemetry/progress_bar.h"
 
 namespace tocsin {
 
@@ -30,10 +31,10 @@ struct InspectReport {
   Status end;  // why reading stopped, if not at the end of the file
 };
 
-// `on_progress` is called now and then with the share of the file that is read (0 to 1).
+// `on_progress` is called now and then.
 // The error is one of opening; what happens later is in InspectReport::end.
 Result<InspectReport> inspect_file(const FileSourceOptions& options, const Clock& clock,
-                                   const std::function<void(double)>& on_progress);
+                                   const std::function<void(const Progress&)>& on_progress);
 
 // {"format", "venue", "messages", ...}: the keys of the command reference.
 std::string inspect_json(const InspectReport& report);

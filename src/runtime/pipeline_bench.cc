@@ -126,7 +126,8 @@ Result<PipelineBenchReport> bench_pipeline(const PipelineBenchOptions& options,
   report.book_messages_per_s = book_rates[static_cast<std::size_t>(middle)];
 
   StageHistograms histograms;
-  TOCSIN_RETURN_IF_ERROR(run_pass(options.file, clock, {.histograms = &histograms}));
+  const Result<PassResult> timed = run_pass(options.file, clock, {.histograms = &histograms});
+  if (!timed.ok()) return timed.error();
   const auto stage = [&](Stage s) -> Distribution& {
     return report.stages_ns[static_cast<std::size_t>(s)];
   };

@@ -51,7 +51,7 @@ void read_decision(YamlReader reader, DecisionConfig& decision) {
   reader.read("cooldown_ms", decision.cooldown_ms, {.min = 0, .max = kCooldownMsMax});
   std::size_t untrusted = 0;
   reader.read_choice("untrusted_book", untrusted, kUntrusted);
-  decision.untrusted_book = static_cast<UntrustedBook>(untrusted);
+  decision.untrusted_book = static_cast<UntrustedPolicy>(untrusted);
 }
 
 void read_output(YamlReader reader, const std::string& folder, OutputConfig& output) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "decision/decision_policy.h"
 #include "ingest/source.h"
 
 namespace tocsin {
@@ -20,14 +21,12 @@ struct ModelConfig {
   std::int64_t steps = 0;  // window length; 0: the package's own
 };
 
-enum class UntrustedBook : std::uint8_t { kSuppress, kAlert };
-
 struct DecisionConfig {
   std::string rule = "burst";
   double threshold = 0;          // 0: the package's own
   double release_threshold = 0;  // 0: the package's own, or 0.9 of a threshold given here
   std::int64_t cooldown_ms = 1000;
-  UntrustedBook untrusted_book = UntrustedBook::kSuppress;
+  UntrustedPolicy untrusted_book = UntrustedPolicy::kSuppress;
 };
 
 struct OutputConfig {
