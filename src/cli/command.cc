@@ -13,6 +13,17 @@
 
 namespace tocsin {
 
+namespace {
+
+// "avx512 (available: default, avx2, avx512)"
+std::string isas_text() {
+  std::string text = fmt::format("{} (available:", selected_isa());
+  for (const Isa isa : available_isas()) text += fmt::format(" {}", isa_name(isa));
+  return text + ")";
+}
+
+}  // namespace
+
 ExitCode report_error(const Error& error) {
   std::fflush(stdout);
   fmt::print(stderr, "tocsin: {}\n", error.message());
@@ -35,7 +46,7 @@ void write_to_terminal(std::string_view text) {
 
 std::string version_text() {
   std::string text = fmt::format("tocsin {} (commit {})\ncompiler: g++ {}\nkernels: {}\n",
-                                 TOCSIN_VERSION, TOCSIN_COMMIT, __VERSION__, isa_description());
+                                 TOCSIN_VERSION, TOCSIN_COMMIT, __VERSION__, isas_text());
   for (const auto& engine : make_engines()) {
     const EngineInfo info = engine->info();
     text += info.found ? fmt::format("engine {}: {} ({})\n", info.name, info.version, info.path)

@@ -17,10 +17,6 @@ struct InspectOptions {
   bool json = false;
 };
 
-std::string counted(std::uint64_t equal, std::uint64_t compared) {
-  return fmt::format("{} of {} equal", with_thousands(equal), with_thousands(compared));
-}
-
 std::string report_text(const InspectReport& report) {
   const SourceCounters& source = report.source;
   TextTable table({"", ""});
@@ -47,12 +43,12 @@ std::string report_text(const InspectReport& report) {
   table.add_row({"frames", with_thousands(report.frames)});
   const OracleCounters& oracle = report.oracle;
   if (oracle.rows_compared > 0) {
-    table.add_row({"book rows", counted(oracle.rows_equal, oracle.rows_compared)});
-    table.add_row({"book levels", counted(oracle.levels_equal, oracle.levels_compared)});
+    table.add_row({"book rows", equal_of_compared(oracle.rows_equal, oracle.rows_compared)});
+    table.add_row({"book levels", equal_of_compared(oracle.levels_equal, oracle.levels_compared)});
     table.add_row({"levels not knowable", with_thousands(oracle.levels_adopted)});
   }
   if (oracle.top_compared > 0)
-    table.add_row({"top of book", counted(oracle.top_equal, oracle.top_compared)});
+    table.add_row({"top of book", equal_of_compared(oracle.top_equal, oracle.top_compared)});
   std::string text = table.text();
   for (const InputFault& fault : report.faults)
     text += fmt::format("  record {}: {}\n", fault.record, fault.message);

@@ -63,6 +63,10 @@ std::string with_thousands(std::uint64_t value) {
   return digits;
 }
 
+std::string equal_of_compared(std::uint64_t equal, std::uint64_t compared) {
+  return fmt::format("{} of {} equal", with_thousands(equal), with_thousands(compared));
+}
+
 std::string readable_duration(std::int64_t duration_ns) {
   const auto ns = static_cast<double>(duration_ns);
   if (duration_ns < 1'000) return fmt::format("{} ns", duration_ns);

@@ -66,6 +66,7 @@ void read_output(YamlReader reader, const std::string& folder, OutputConfig& out
 
 Result<RunConfig> read_from(YamlReader reader, const std::string& folder) {
   RunConfig config;
+  config.folder = folder;
   reader.require("name", config.name);
   read_source(reader.child("source"), folder, config.source);
   read_model(reader.child("model"), folder, config.model);
@@ -80,8 +81,9 @@ Result<RunConfig> read_from(YamlReader reader, const std::string& folder) {
 
 Result<RunConfig> read_run_config(const std::string& path) {
   TOCSIN_ASSIGN_OR_RETURN(YamlReader reader, YamlReader::from_file(path));
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  return read_from(std::move(reader), folder);
+  std::error_code ignored;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, ignored);
+  return read_from(std::move(reader), absolute.parent_path().lexically_normal().string());
 }
 
 Result<RunConfig> parse_run_config(std::string_view text, const std::string& name,

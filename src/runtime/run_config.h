@@ -44,6 +44,7 @@ struct RunConfig {
   ModelConfig model;
   DecisionConfig decision;
   OutputConfig output;
+  std::string folder;          // absolute: what relative paths are relative to
   std::string effective_yaml;  // every value in effect, as read back by the same reader
 };
 

@@ -5,6 +5,7 @@
 
 #include "base/decimal.h"
 #include "runtime/distribution_json.h"
+#include "sinks/sink.h"
 
 namespace tocsin {
 namespace {
@@ -50,8 +51,8 @@ json series_json(const RunSummary& summary) {
 json alerts_json(const RunSummary& summary) {
   json lines = json::array();
   for (const AlertLine& line : summary.alert_lines)
-    lines.push_back({{"id", line.id},
-                     {"symbol", line.symbol},
+    lines.push_back({{"id", format_alert_id(line.id)},
+                     {"symbol", summary.symbols[line.instrument]},
                      {"record", line.record},
                      {"exchange_time_ns", line.exchange_time_ns},
                      {"mid", static_cast<double>(line.mid_nanos_x2) / (2.0 * kNanosPerUnit)},

@@ -27,8 +27,8 @@ inline constexpr std::size_t kSeenPartCount = 3;
 std::string_view seen_part_name(SeenPart part) noexcept;
 
 struct AlertLine {
-  std::string id;
-  std::string symbol;
+  AlertId id;
+  InstrumentId instrument = 0;
   std::uint64_t record = 0;
   std::int64_t exchange_time_ns = 0;
   std::int64_t mid_nanos_x2 = 0;
@@ -75,6 +75,7 @@ struct RunSummary {
   std::uint64_t ledger_records = 0;
   std::string ledger_head;
 
+  std::vector<std::string> symbols;  // by InstrumentId
   std::vector<SeriesPoint> series;
   std::vector<AlertLine> alert_lines;  // the first kAlertLinesMax
 };

@@ -1,0 +1,383 @@
+// Life cycle of a run. The order of closing matters: pipeline, then the sinks' thread (which drains
+// the ring), then the ledger's end record, then the summary.
+#include "runtime/run.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "decision/alert_id.h"
+#include "engines/engine.h"
+#include "ingest/paced_source.h"
+#include "kernels/isa.h"
+#include "models/model_package.h"
+#include "runtime/pipeline.h"
+#include "scoring/loaded_model.h"
+#include "scoring/window_scorer.h"
+#include "sinks/console_sink.h"
+#include "sinks/file_io.h"
+#include "sinks/jsonl_sink.h"
+#include "sinks/ledger_writer.h"
+#include "sinks/sink_thread.h"
+#include "sinks/sqlite_sink.h"
+#include "telemetry/logger.h"
+
+namespace tocsin {
+namespace {
+
+constexpr std::size_t kDecisionRingCapacity = 1024;
+constexpr std::int64_t kProgressIntervalNs = 50'000'000;
+constexpr std::uint64_t kRecordsBetweenProgress = 64;
+constexpr std::string_view kFolderLine = "# paths are relative to ";
+
+// Everything that lives as long as the run; built in open(), used by both threads.
+struct RunState {
+  std::unique_ptr<Source> source;
+  std::unique_ptr<WindowScorer> scorer;
+  std::optional<DecisionPolicy> policy;
+  std::optional<AlertIdHasher> ids;
+  std::optional<FailureCapsuleFolder> failures;
+  LedgerRunStart start;
+  std::unique_ptr<LedgerWriter> ledger;
+  std::optional<ConsoleSink> console;
+  std::optional<JsonlSink> jsonl;
+  std::optional<SqliteSink> sqlite;
+  SpscRing<DecisionRecord> decisions{kDecisionRingCapacity};
+  SymbolTable symbols;
+};
+
+struct PipelineOutcome {
+  RunEnd end = RunEnd::kComplete;
+  std::string error;
+};
+
+// What the main thread reads while the pipeline works.
+struct SharedProgress {
+  std::atomic<std::uint64_t> events{0};
+  std::atomic<double> share{0.0};
+  std::atomic<bool> done{false};
+  std::atomic<bool> give_up{false};
+};
+
+DecisionPolicyOptions policy_options(const RunConfig& config, const ModelPackage& package) {
+  DecisionPolicyOptions options;
+  const DecisionConfig& decision = config.decision;
+  options.threshold =
+      decision.threshold > 0 ? static_cast<float>(decision.threshold) : package.threshold;
+  options.release_threshold = package.release_threshold;
+  if (decision.threshold > 0) options.release_threshold = 0.9F * options.threshold;
+  if (decision.release_threshold > 0)
+    options.release_threshold = static_cast<float>(decision.release_threshold);
+  options.cooldown_duration_ns = decision.cooldown_ms * 1'000'000;
+  options.untrusted = decision.untrusted_book;
+  return options;
+}
+
+std::vector<LedgerFeature> ledger_features(const LoadedModel& model) {
+  std::vector<LedgerFeature> features;
+  for (std::size_t i = 0; i < model.schema.size(); ++i) {
+    const FeatureDescription& description = feature_catalogue()[model.schema.indices()[i]];
+    features.push_back({.name = std::string(description.name),
+                        .unit = std::string(description.unit),
+                        .mean = model.package.normalisation_mean[i],
+                        .scale = model.package.normalisation_scale[i]});
+  }
+  return features;
+}
+
+LedgerRunStart run_start(const RunConfig& config, const RunHooks& hooks, const LoadedModel& model,
+                         const Clock& clock) {
+  LedgerRunStart start;
+  const std::filesystem::path path(config.source.file.path);
+  std::error_code ignored;
+  start.unix_time_ns = clock.unix_time_ns();
+  start.config = recorded_config(config);
+  start.tocsin_version = hooks.program_version;
+  start.tocsin_commit = hooks.program_commit;
+  start.source_name = path.filename().string();
+  start.source_path = std::filesystem::absolute(path, ignored).string();
+  start.source_size_bytes = std::filesystem::file_size(path, ignored);
+  start.model_name = model.package.name;
+  start.model_version = model.package.version;
+  start.model_sha256 = model.package.model_sha256;
+  start.schema_hash = model.schema.hash();
+  start.features = ledger_features(model);
+  start.rules = {config.decision.rule};
+  start.engine = model.engine.name;
+  start.engine_version = model.engine.version;
+  start.isa = selected_isa();
+  start.determinism = model.engine.determinism;
+  return start;
+}
+
+Status open_sinks(const RunConfig& config, const RunHooks& hooks, RunState& state) {
+  const std::string& folder = config.output.folder;
+  TOCSIN_RETURN_IF_ERROR(create_folders(folder));
+  TOCSIN_ASSIGN_OR_RETURN(
+      state.ledger,
+      LedgerWriter::open(
+          {.folder = folder + "/ledger",
+           .segment_bytes_max = static_cast<std::uint64_t>(config.output.segment_bytes)},
+          state.start));
+  const LedgerOpening& opening = state.ledger->opening();
+  if (opening.torn_bytes > 0)
+    log_warning(fmt::format("{}/ledger: an unfinished record of {} bytes was cut off", folder,
+                            opening.torn_bytes));
+  if (opening.resumed)
+    log_info(
+        fmt::format("{}: going on with an unfinished run; {} decisions in its ledger are "
+                    "derived again and compared",
+                    folder, opening.durable_decision_count));
+  if (hooks.alert_line)
+    state.console.emplace(hooks.alert_line, ConsoleSinkOptions{.colours = hooks.colours});
+  if (config.output.jsonl) {
+    TOCSIN_ASSIGN_OR_RETURN(state.jsonl, JsonlSink::open(folder + "/alerts.jsonl"));
+  }
+  if (config.output.sqlite) {
+    TOCSIN_ASSIGN_OR_RETURN(state.sqlite, SqliteSink::open(folder + "/history.sqlite"));
+    TOCSIN_RETURN_IF_ERROR(state.sqlite->begin_run(state.start, opening.resumed));
+  }
+  return {};
+}
+
+void log_choices(const RunConfig& config, const RunState& state) {
+  const LoadedModel& model = state.scorer->model();
+  const DecisionPolicyOptions& policy = state.policy->options();
+  log_info(fmt::format("source {}, {}", config.source.file.path,
+                       config.source.speed > 0
+                           ? fmt::format("at {} times its recorded pace", config.source.speed)
+                           : std::string("as fast as possible")));
+  log_info(fmt::format("model {} on engine {} {} ({}), kernels {}, window {} steps of {} features",
+                       model.title(), model.engine.name, model.engine.version,
+                       determinism_name(model.engine.determinism), selected_isa(), model.steps(),
+                       model.feature_count()));
+  log_info(fmt::format(
+      "alert at {:.4f} or above, released below {:.4f}, cooldown {} ms; {} samples of the package "
+      "checked, worst error {:.2g}",
+      policy.threshold, policy.release_threshold, config.decision.cooldown_ms, model.sample_count,
+      model.worst_sample_error));
+}
+
+Result<std::unique_ptr<RunState>> open(const RunConfig& config, const RunHooks& hooks,
+                                       Clock& clock) {
+  TOCSIN_RETURN_IF_ERROR([]() -> Status {
+    TOCSIN_ASSIGN_OR_RETURN([[maybe_unused]] const Isa isa, requested_isa());
+    return {};
+  }());
+  auto state = std::make_unique<RunState>();
+  TOCSIN_ASSIGN_OR_RETURN(ModelPackage package, load_model_package(config.model.package));
+  TOCSIN_ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, make_engine(config.model.engine));
+  TOCSIN_ASSIGN_OR_RETURN(LoadedModel model,
+                          load_model(std::move(package), *engine, {.steps = config.model.steps}));
+  TOCSIN_ASSIGN_OR_RETURN(state->source, open_source(config.source, clock));
+  TOCSIN_ASSIGN_OR_RETURN(state->policy,
+                          DecisionPolicy::create(policy_options(config, model.package)));
+  state->start = run_start(config, hooks, model, clock);
+  state->ids.emplace(AlertOrigin{.source = state->start.source_name,
+                                 .rule = config.decision.rule,
+                                 .model = model.package.name,
+                                 .model_version = model.package.version});
+  state->scorer = std::make_unique<WindowScorer>(std::move(model));
+  state->failures.emplace(config.output.folder);
+  TOCSIN_RETURN_IF_ERROR(open_sinks(config, hooks, *state));
+  log_choices(config, *state);
+  return state;
+}
+
+PipelineOutcome drive(Pipeline& pipeline, const RunState& state, const std::atomic<bool>* stop,
+                      SharedProgress& progress) {
+  PipelineOutcome outcome;
+  for (std::uint64_t record = 0;; ++record) {
+    if (progress.give_up.load(std::memory_order_relaxed)) {
+      outcome.end = RunEnd::kOutputFailed;
+      break;
+    }
+    if (stop != nullptr && stop->load(std::memory_order_relaxed)) {
+      outcome.end = RunEnd::kInterrupted;
+      break;
+    }
+    const Pipeline::Step step = pipeline.step(progress.give_up);
+    if (step == Pipeline::Step::kFailed) {
+      outcome.end = RunEnd::kBadInput;
+      outcome.error = state.source->error().message();
+    }
+    if (step != Pipeline::Step::kWorked) break;
+    if (record % kRecordsBetweenProgress == 0) {
+      progress.events.store(state.source->counters().events, std::memory_order_relaxed);
+      progress.share.store(state.source->progress(), std::memory_order_relaxed);
+    }
+  }
+  pipeline.finish();
+  progress.done.store(true, std::memory_order_release);
+  return outcome;
+}
+
+LedgerRunEnd run_end(const RunState& state, const Pipeline& pipeline, RunEnd end,
+                     const Clock& clock) {
+  LedgerRunEnd record;
+  record.reason = end == RunEnd::kComplete      ? RunEndReason::kComplete
+                  : end == RunEnd::kInterrupted ? RunEndReason::kInterrupted
+                                                : RunEndReason::kFailed;
+  record.unix_time_ns = clock.unix_time_ns();
+  record.last_position = pipeline.last_position();
+  const DecisionPolicyCounters& policy = state.policy->counters();
+  record.counters = {.events = state.source->counters().events,
+                     .gaps = state.source->counters().gaps,
+                     .frames = pipeline.counters().frames,
+                     .windows_scored = pipeline.counters().windows_scored,
+                     .rescored = 0,
+                     .alerts = policy.alerts,
+                     .held = policy.held,
+                     .suppressed_cooldown = policy.suppressed_cooldown,
+                     .suppressed_untrusted = policy.suppressed_untrusted,
+                     .not_finite = policy.not_finite,
+                     .held_back_remainder = state.policy->remainder()};
+  return record;
+}
+
+void fill_pipeline_part(const RunState& state, const Pipeline& pipeline, RunSummary& summary) {
+  summary.input = state.source->counters();
+  summary.faults.assign(state.source->faults().begin(), state.source->faults().end());
+  summary.books = pipeline.builder().counters();
+  summary.oracle = pipeline.builder().oracle_counters();
+  summary.frames = pipeline.counters().frames;
+  summary.windows_scored = pipeline.counters().windows_scored;
+  summary.failed_inferences = pipeline.counters().failed_inferences;
+  summary.allocations_after_warmup = pipeline.counters().allocations_after_warmup;
+  summary.ring_full_waits = pipeline.counters().ring_full_waits;
+  for (std::size_t part = 0; part < kSeenPartCount; ++part)
+    summary.outcomes[part] = pipeline.outcomes(static_cast<SeenPart>(part));
+  for (std::size_t i = 0; i < kStageCount; ++i)
+    summary.stages_ns[i] = pipeline.stage(static_cast<Stage>(i)).distribution();
+  summary.series.assign(pipeline.series().points().begin(), pipeline.series().points().end());
+  summary.alert_lines = pipeline.alert_lines();
+  for (const Instrument& instrument : state.source->instruments())
+    summary.symbols.push_back(instrument.symbol);
+}
+
+RunSummary summarise(const RunConfig& config, const RunState& state, const Pipeline& pipeline,
+                     const SinkThread& sinks) {
+  RunSummary summary;
+  const LoadedModel& model = state.scorer->model();
+  const DecisionPolicyCounters& policy = state.policy->counters();
+  summary.name = config.name;
+  summary.source = state.start.source_name;
+  summary.model = model.title();
+  summary.engine = model.engine.name;
+  summary.isa = state.start.isa;
+  summary.determinism = model.engine.determinism;
+  summary.steps = model.options.steps;
+  summary.threshold = state.policy->options().threshold;
+  summary.release_threshold = state.policy->options().release_threshold;
+  summary.burst_move_ticks = model.package.target.move_ticks;
+  summary.burst_horizon_frames = model.package.target.horizon_frames;
+  fill_pipeline_part(state, pipeline, summary);
+  summary.alerts = policy.alerts;
+  summary.held = policy.held;
+  summary.suppressed_cooldown = policy.suppressed_cooldown;
+  summary.suppressed_untrusted = policy.suppressed_untrusted;
+  summary.already_durable = sinks.counters().already_durable;
+  summary.stages_ns[static_cast<std::size_t>(Stage::kHandoff)] = sinks.handoff().distribution();
+  summary.event_to_alert_ns = sinks.event_to_alert().distribution();
+  for (const HistogramBucket& bucket : sinks.event_to_alert().buckets())
+    summary.event_to_alert_buckets.emplace_back(bucket.upper_ns, bucket.count);
+  summary.folder = config.output.folder;
+  summary.ledger_path = config.output.folder + "/ledger";
+  summary.ledger_records = state.ledger->records();
+  summary.ledger_head = to_hex(state.ledger->head());
+  return summary;
+}
+
+// Closes what the sinks' thread leaves to the run; the first failure is the run's.
+Status close_outputs(RunState& state, const Pipeline& pipeline, SinkThread& sinks,
+                     PipelineOutcome& outcome, const Clock& clock) {
+  TOCSIN_RETURN_IF_ERROR(sinks.stop());
+  const LedgerRunEnd end = run_end(state, pipeline, outcome.end, clock);
+  TOCSIN_RETURN_IF_ERROR(state.ledger->finish(end));
+  if (sinks.last_flush_error()) return *sinks.last_flush_error();
+  if (state.sqlite) TOCSIN_RETURN_IF_ERROR(state.sqlite->end_run(end));
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Source>> open_source(const SourceConfig& config, Clock& clock) {
+  TOCSIN_ASSIGN_OR_RETURN(std::unique_ptr<Source> source, open_file_source(config.file));
+  if (config.speed > 0)
+    source = std::make_unique<PacedSource>(std::move(source), clock, config.speed);
+  return source;
+}
+
+std::string recorded_config(const RunConfig& config) {
+  return std::string(kFolderLine) + config.folder + "\n" + config.effective_yaml;
+}
+
+Result<RunConfig> config_from_record(const std::string& text) {
+  const std::size_t line_end = text.find('\n');
+  if (!text.starts_with(kFolderLine) || line_end == std::string::npos)
+    return Error(ErrorCode::kDataLoss, "the run's configuration does not say its folder");
+  return parse_run_config(text, "configuration in the ledger",
+                          text.substr(kFolderLine.size(), line_end - kFolderLine.size()));
+}
+
+Result<RunSummary> run(const RunConfig& config, const RunHooks& hooks, Clock& clock) {
+  TOCSIN_ASSIGN_OR_RETURN(const std::unique_ptr<RunState> state, open(config, hooks, clock));
+  std::vector<Sink*> sink_list;
+  if (state->jsonl) sink_list.push_back(&*state->jsonl);
+  if (state->sqlite) sink_list.push_back(&*state->sqlite);
+  if (state->console) sink_list.push_back(&*state->console);
+  SinkThread sinks({.decisions = state->decisions,
+                    .symbols = state->symbols,
+                    .clock = clock,
+                    .ledger = *state->ledger,
+                    .run = state->start,
+                    .sinks = sink_list},
+                   {.flush_interval_ns = config.output.sync_interval_ms * 1'000'000, .outbox = {}});
+  Pipeline pipeline({.source = *state->source,
+                     .scorer = *state->scorer,
+                     .policy = *state->policy,
+                     .ids = *state->ids,
+                     .failures = *state->failures,
+                     .decisions = state->decisions,
+                     .symbols = state->symbols,
+                     .clock = clock},
+                    {.source_name = state->start.source_name,
+                     .sample_every = static_cast<std::uint64_t>(config.output.sample_every)});
+  SharedProgress progress;
+  PipelineOutcome outcome;
+  sinks.start();
+  const std::int64_t start_ns = clock.monotonic_time_ns();
+  {
+    const std::jthread worker([&] { outcome = drive(pipeline, *state, hooks.stop, progress); });
+    while (!progress.done.load(std::memory_order_acquire)) {
+      clock.sleep_until(clock.monotonic_time_ns() + kProgressIntervalNs);
+      if (sinks.failed()) progress.give_up.store(true, std::memory_order_release);
+      if (hooks.on_progress)
+        hooks.on_progress({.share = progress.share.load(std::memory_order_relaxed),
+                           .event_count = progress.events.load(std::memory_order_relaxed)});
+    }
+  }
+  const Status closed = close_outputs(*state, pipeline, sinks, outcome, clock);
+  const std::int64_t wall_ns = clock.monotonic_time_ns() - start_ns;
+  RunSummary summary = summarise(config, *state, pipeline, sinks);
+  summary.end = outcome.end;
+  summary.error = outcome.error;
+  summary.wall_duration_ns = wall_ns;
+  if (!closed.ok()) {
+    summary.end = RunEnd::kOutputFailed;
+    summary.error = closed.error().message();
+    return summary;
+  }
+  const Status written =
+      replace_file(config.output.folder + "/summary.json", run_summary_json(summary) + "\n");
+  if (!written.ok()) {
+    summary.end = RunEnd::kOutputFailed;
+    summary.error = written.error().message();
+  }
+  return summary;
+}
+
+}  // namespace tocsin
