@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
-#include <regex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -26,9 +26,11 @@ TEST(Logger, ALineHasTheUtcTimeTheLevelAndTheMessage) {
   log_info("engine reference, 8 threads");
   const std::vector<std::string> lines = capture.lines();
   ASSERT_EQ(lines.size(), 1U);
-  const std::regex shape(
-      R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z info: engine reference, 8 threads)");
-  EXPECT_TRUE(std::regex_match(lines[0], shape)) << lines[0];
+  std::string shape = lines[0].substr(0, 25);
+  std::replace_if(
+      shape.begin(), shape.end(), [](char c) { return c >= '0' && c <= '9'; }, '9');
+  EXPECT_EQ(shape, "9999-99-99T99:99:99.999Z ");
+  EXPECT_EQ(lines[0].substr(25), "info: engine reference, 8 threads");
 }
 
 TEST(Logger, TheTimeIsUtcWhateverTheTimeZone) {
