@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 
@@ -38,7 +39,7 @@ class ByteStream {
 // Plain, gzip (also of several members) or zstd (also of several frames), told from the first
 // bytes.
 Result<std::unique_ptr<ByteStream>> open_byte_stream(const std::string& path);
-// The same over bytes in memory, for tests and fuzz targets; `name` stands in messages.
+// The same over bytes in memory, which must outlive the stream; `name` stands in messages.
 std::unique_ptr<ByteStream> make_memory_stream(std::string name, std::span<const std::byte> bytes);
 
 }  // namespace tocsin

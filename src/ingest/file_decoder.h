@@ -1,4 +1,4 @@
-// What all file decoders share: counters, faults, instruments, sequence checks. A decoder is a
+// What all file decoders share: counters, faults, instruments, the check of time. A decoder is a
 // Source over a ByteStream; src/ingest/file_source.cc lists them all.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace tocsin {
 
 class FileDecoder : public Source {
  public:
-  explicit FileDecoder(std::unique_ptr<ByteStream> stream, std::vector<std::string> symbols);
+  FileDecoder(std::unique_ptr<ByteStream> stream, std::vector<std::string> symbols);
 
   const Error& error() const noexcept final { return error_; }
   const SourceCounters& counters() const noexcept final { return counters_; }
@@ -25,8 +25,13 @@ class FileDecoder : public Source {
   double progress() const noexcept override { return stream_->progress(); }
 
  protected:
-  // Records a fault at the current record; kept up to kMaxFaults.
+  // Records a fault at the current record (counters_.records); kept up to kMaxFaults. Does not
+  // count: the caller adds to the counter that fits.
   void add_fault(std::string message);
+  // False once kMaxFaults are kept: the caller need not put a message together.
+  bool keeps_faults() const noexcept { return faults_.size() < kMaxFaults; }
+  // The way out of next() for a record: counts the batch's events and the bytes. Returns kEvents.
+  SourceStatus yield(const EventBatch& batch) noexcept;
   // Ends the source: the error names path, record and byte offset. Returns kError.
   SourceStatus fail(ErrorCode code, std::string_view message);
   // Ends the source with the stream's own failure if there is one, else kEnd.

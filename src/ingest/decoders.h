@@ -1,0 +1,25 @@
+// The makers of all file decoders; src/ingest/file_source.cc is the list that chooses among them.
+// A maker reads the format's header, if it has one; a broken header is an error.
+#pragma once
+
+#include <memory>
+
+#include "base/result.h"
+#include "ingest/byte_stream.h"
+#include "ingest/source.h"
+
+namespace tocsin {
+
+Result<std::unique_ptr<Source>> make_binance_decoder(std::unique_ptr<ByteStream> stream,
+                                                     const FileSourceOptions& options);
+// `stream` is the message file; the book file is opened by options.orderbook_path or its name.
+Result<std::unique_ptr<Source>> make_lobster_decoder(std::unique_ptr<ByteStream> stream,
+                                                     const FileSourceOptions& options);
+Result<std::unique_ptr<Source>> make_itch_decoder(std::unique_ptr<ByteStream> stream,
+                                                  const FileSourceOptions& options);
+Result<std::unique_ptr<Source>> make_moldudp64_decoder(std::unique_ptr<ByteStream> stream,
+                                                       const FileSourceOptions& options);
+Result<std::unique_ptr<Source>> make_dbn_decoder(std::unique_ptr<ByteStream> stream,
+                                                 const FileSourceOptions& options);
+
+}  // namespace tocsin

@@ -1,0 +1,65 @@
+// Counters, faults and the end of a source, the same for all file decoders.
+#include "ingest/file_decoder.h"
+
+#include <algorithm>
+
+namespace tocsin {
+
+FileDecoder::FileDecoder(std::unique_ptr<ByteStream> stream, std::vector<std::string> symbols)
+    : stream_(std::move(stream)), symbols_(std::move(symbols)) {
+  faults_.reserve(kMaxFaults);
+}
+
+void FileDecoder::add_fault(std::string message) {
+  if (keeps_faults()) faults_.push_back({counters_.records, std::move(message)});
+}
+
+SourceStatus FileDecoder::yield(const EventBatch& batch) noexcept {
+  counters_.events += batch.size();
+  counters_.bytes = stream_->offset_bytes();
+  return SourceStatus::kEvents;
+}
+
+SourceStatus FileDecoder::fail(ErrorCode code, std::string_view message) {
+  counters_.bytes = stream_->offset_bytes();
+  std::string text = stream_->path();
+  text += ", record ";
+  text += std::to_string(counters_.records);
+  text += ", byte ";
+  text += std::to_string(counters_.bytes);
+  text += ": ";
+  text += message;
+  error_ = Error(code, std::move(text));
+  return SourceStatus::kError;
+}
+
+SourceStatus FileDecoder::end_of_stream() {
+  counters_.bytes = stream_->offset_bytes();
+  const Status& status = stream_->status();
+  if (status.ok()) return SourceStatus::kEnd;
+  // The stream's message names path and byte already.
+  error_ = Error(status.error().code(), status.error().message() + " (after record " +
+                                            std::to_string(counters_.records) + ")");
+  return SourceStatus::kError;
+}
+
+bool FileDecoder::wants(std::string_view symbol) const noexcept {
+  return symbols_.empty() || std::find(symbols_.begin(), symbols_.end(), symbol) != symbols_.end();
+}
+
+InstrumentId FileDecoder::add_instrument(Instrument instrument) {
+  instruments_.push_back(std::move(instrument));
+  return static_cast<InstrumentId>(instruments_.size() - 1);
+}
+
+QualityFlags FileDecoder::check_time(std::int64_t exchange_time_ns) noexcept {
+  QualityFlags quality;
+  if (exchange_time_ns < last_exchange_time_ns_) {
+    ++counters_.time_backwards;
+    quality |= Quality::kTimeBackwards;
+  }
+  last_exchange_time_ns_ = exchange_time_ns;
+  return quality;
+}
+
+}  // namespace tocsin
