@@ -52,6 +52,14 @@ InstrumentId FileDecoder::add_instrument(Instrument instrument) {
   return static_cast<InstrumentId>(instruments_.size() - 1);
 }
 
+QualityFlags FileDecoder::count_sequence(const SequenceFinding& finding) noexcept {
+  if (finding.quality.has(Quality::kGap)) ++counters_.gaps;
+  if (finding.quality.has(Quality::kDuplicate)) ++counters_.duplicates;
+  if (finding.quality.has(Quality::kOutOfOrder)) ++counters_.out_of_order;
+  counters_.missing += finding.missing_count;
+  return finding.quality;
+}
+
 QualityFlags FileDecoder::check_time(std::int64_t exchange_time_ns) noexcept {
   QualityFlags quality;
   if (exchange_time_ns < last_exchange_time_ns_) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ingest/byte_stream.h"
+#include "ingest/gap_detector.h"
 #include "ingest/source.h"
 
 namespace tocsin {
@@ -39,6 +40,8 @@ class FileDecoder : public Source {
   // True if no symbols were asked for, or this one was.
   bool wants(std::string_view symbol) const noexcept;
   InstrumentId add_instrument(Instrument instrument);
+  // Counts what a sequence check found and returns its flags.
+  QualityFlags count_sequence(const SequenceFinding& finding) noexcept;
   // Flags kTimeBackwards and counts it if `exchange_time_ns` lies below the last one given.
   QualityFlags check_time(std::int64_t exchange_time_ns) noexcept;
 
