@@ -43,6 +43,22 @@ SourceStatus FileDecoder::end_of_stream() {
   return SourceStatus::kError;
 }
 
+SourceStatus FileDecoder::end_of_text() {
+  const SourceCounters& c = counters_;
+  const bool faults_only =
+      c.malformed + c.bad_quantity > 0 && c.events + c.ignored + c.filtered == 0;
+  if (!faults_only || !stream_->status().ok()) return end_of_stream();
+  std::string message =
+      "not one record could be decoded: a file of another format, or a broken one";
+  if (!faults_.empty()) {
+    message += "; the first fault, at record ";
+    message += std::to_string(faults_.front().record);
+    message += ": ";
+    message += faults_.front().message;
+  }
+  return fail(ErrorCode::kDataLoss, message);
+}
+
 bool FileDecoder::wants(std::string_view symbol) const noexcept {
   return symbols_.empty() || std::find(symbols_.begin(), symbols_.end(), symbol) != symbols_.end();
 }

@@ -37,8 +37,11 @@ class FileDecoder : public Source {
   SourceStatus fail(ErrorCode code, std::string_view message);
   // Ends the source with the stream's own failure if there is one, else kEnd.
   SourceStatus end_of_stream();
+  // The same for text, where anything has lines: that none of them could be decoded is DATA_LOSS.
+  SourceStatus end_of_text();
   // True if no symbols were asked for, or this one was.
   bool wants(std::string_view symbol) const noexcept;
+  std::span<const std::string> asked_symbols() const noexcept { return symbols_; }
   InstrumentId add_instrument(Instrument instrument);
   // Counts what a sequence check found and returns its flags.
   QualityFlags count_sequence(const SequenceFinding& finding) noexcept;
