@@ -1,0 +1,131 @@
+// The one list of file formats: what each is told by, and who decodes it. A new format is one row
+// here and one enumerator.
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+
+#include "ingest/binance_decoder.h"
+#include "ingest/decoders.h"
+#include "ingest/lobster_decoder.h"
+#include "ingest/source.h"
+
+namespace tocsin {
+namespace {
+
+struct FileFormat {
+  FeedFormat format;
+  std::string_view name;
+  std::string_view looked_for;  // in words, for a file that none of them fits
+  bool (*looks_like)(std::span<const std::byte> head) noexcept;
+  Result<std::unique_ptr<Source>> (*make)(std::unique_ptr<ByteStream> stream,
+                                          const FileSourceOptions& options);
+};
+
+// In the order in which they are tried; no file fits two of them.
+constexpr std::array kFileFormats = {
+    FileFormat{FeedFormat::kBinanceUsdm, "binance_usdm",
+               "lines of a local time in nanoseconds, a space and a JSON object",
+               looks_like_binance, make_binance_decoder},
+    FileFormat{FeedFormat::kLobster, "lobster",
+               "rows of time,type,order id,size,price,direction (a LOBSTER message file)",
+               looks_like_lobster, make_lobster_decoder},
+};
+
+// Enough for the longest first line that is looked at, and for a few binary messages.
+constexpr std::size_t kHeadBytes = std::size_t{4} << 10;
+
+const FileFormat& row_of(FeedFormat format) noexcept {
+  const auto* row = std::find_if(kFileFormats.begin(), kFileFormats.end(),
+                                 [format](const FileFormat& f) { return f.format == format; });
+  TOCSIN_ASSERT(row != kFileFormats.end());
+  return *row;
+}
+
+const FileFormat* row_that_fits(std::span<const std::byte> head) noexcept {
+  const auto* row = std::find_if(kFileFormats.begin(), kFileFormats.end(),
+                                 [head](const FileFormat& f) { return f.looks_like(head); });
+  return row == kFileFormats.end() ? nullptr : row;
+}
+
+std::string hex_of_first_bytes(std::span<const std::byte> head) {
+  static constexpr std::string_view kDigits = "0123456789abcdef";
+  constexpr std::size_t kShownMax = 8;
+  std::string text;
+  for (const std::byte byte : head.first(std::min(head.size(), kShownMax))) {
+    if (!text.empty()) text += ' ';
+    text += kDigits[std::to_integer<std::size_t>(byte >> 4)];
+    text += kDigits[std::to_integer<std::size_t>(byte & std::byte{15})];
+  }
+  return text;
+}
+
+Error unknown_format(const std::string& path, std::span<const std::byte> head) {
+  std::string message = path;
+  if (looks_like_lobster_orderbook(head)) {
+    message += ": a LOBSTER book file, which is read together with its message file: name that one";
+    return Error(ErrorCode::kInvalidArgument, std::move(message));
+  }
+  message += ": no known format; it begins with the bytes ";
+  message += hex_of_first_bytes(head);
+  message += " (after decompression). Looked for:";
+  for (const FileFormat& format : kFileFormats) {
+    message += &format == kFileFormats.begin() ? " " : "; ";
+    message += format.looked_for;
+    message += " (";
+    message += format.name;
+    message += ")";
+  }
+  return Error(ErrorCode::kDataLoss, std::move(message));
+}
+
+// The first bytes, not consumed; empty content and a stream broken from the start are errors.
+Result<std::span<const std::byte>> head_of(ByteStream& stream) {
+  const std::span<const std::byte> head = stream.peek(kHeadBytes);
+  if (!head.empty()) return head;
+  if (!stream.status().ok()) return stream.status().error();
+  return Error(ErrorCode::kDataLoss, stream.path() + ": is empty");
+}
+
+}  // namespace
+
+std::string_view feed_format_name(FeedFormat format) noexcept { return row_of(format).name; }
+
+Result<FeedFormat> feed_format_from_name(std::string_view name) {
+  std::string known;
+  for (const FileFormat& format : kFileFormats) {
+    if (format.name == name) return format.format;
+    known += known.empty() ? "" : ", ";
+    known += format.name;
+  }
+  return Error(ErrorCode::kInvalidArgument,
+               "no feed format \"" + std::string(name) + "\"; known: " + known);
+}
+
+Result<FeedFormat> detect_feed_format(const std::string& path) {
+  TOCSIN_ASSIGN_OR_RETURN(const auto stream, open_byte_stream(path));
+  TOCSIN_ASSIGN_OR_RETURN(const auto head, head_of(*stream));
+  const FileFormat* row = row_that_fits(head);
+  if (row == nullptr) return unknown_format(path, head);
+  return row->format;
+}
+
+Result<std::unique_ptr<Source>> open_file_source(const FileSourceOptions& options) {
+  TOCSIN_ASSIGN_OR_RETURN(auto stream, open_byte_stream(options.path));
+  TOCSIN_ASSIGN_OR_RETURN(const auto head, head_of(*stream));
+  const FileFormat* fitting = row_that_fits(head);
+  if (!options.format.has_value()) {
+    if (fitting == nullptr) return unknown_format(options.path, head);
+    return fitting->make(std::move(stream), options);
+  }
+  // A file that fits no format may still be what the user says it is: its head may be damaged.
+  const FileFormat& asked = row_of(*options.format);
+  if (fitting != nullptr && fitting != &asked) {
+    return Error(ErrorCode::kInvalidArgument, options.path + ": format " + std::string(asked.name) +
+                                                  " was asked for, but this is " +
+                                                  std::string(fitting->name));
+  }
+  return asked.make(std::move(stream), options);
+}
+
+}  // namespace tocsin

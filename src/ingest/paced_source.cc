@@ -1,0 +1,50 @@
+// The record that is not due yet is kept here, so that waiting can be cut into short pieces.
+#include "ingest/paced_source.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/assert.h"
+
+namespace tocsin {
+
+PacedSource::PacedSource(std::unique_ptr<Source> source, Clock& clock, double speed)
+    : source_(std::move(source)), clock_(clock), speed_(speed) {
+  TOCSIN_ASSERT(std::isfinite(speed) && speed > 0.0);
+}
+
+SourceStatus PacedSource::next(EventBatch& batch) noexcept {
+  batch.clear();
+  if (waiting_.empty()) {
+    const SourceStatus status = source_->next(waiting_);
+    if (status != SourceStatus::kEvents || waiting_.empty()) {
+      waiting_.clear();
+      return status;
+    }
+    waiting_due_ns_ = due_time_ns(waiting_.front().receive_time_ns);
+  }
+  const std::int64_t now_ns = clock_.monotonic_time_ns();
+  if (waiting_due_ns_ > now_ns) {
+    const std::int64_t wait_ns = std::min(waiting_due_ns_ - now_ns, kWaitMaxNs);
+    clock_.sleep_until(now_ns + wait_ns);
+    if (wait_ns < waiting_due_ns_ - now_ns) return SourceStatus::kEvents;
+  }
+  std::swap(batch, waiting_);
+  return SourceStatus::kEvents;
+}
+
+std::int64_t PacedSource::due_time_ns(std::int64_t receive_time_ns) noexcept {
+  if (!started_) {
+    started_ = true;
+    first_receive_time_ns_ = receive_time_ns;
+    start_time_ns_ = clock_.monotonic_time_ns();
+  }
+  // A century of recorded time at the slowest is far enough; broken times may lie further apart.
+  constexpr double kDelayMaxNs = 3.2e18;
+  const long double recorded_ns =
+      static_cast<long double>(receive_time_ns) - static_cast<long double>(first_receive_time_ns_);
+  const auto delay_ns = static_cast<double>(recorded_ns / static_cast<long double>(speed_));
+  return start_time_ns_ + static_cast<std::int64_t>(std::clamp(delay_ns, 0.0, kDelayMaxNs));
+}
+
+}  // namespace tocsin
