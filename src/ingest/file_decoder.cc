@@ -16,17 +16,17 @@ void FileDecoder::add_fault(std::string message) {
 
 SourceStatus FileDecoder::yield(const EventBatch& batch) noexcept {
   counters_.events += batch.size();
-  counters_.bytes = stream_->offset_bytes();
+  counters_.bytes = bytes_read();
   return SourceStatus::kEvents;
 }
 
 SourceStatus FileDecoder::fail(ErrorCode code, std::string_view message) {
-  counters_.bytes = stream_->offset_bytes();
+  counters_.bytes = bytes_read();
   std::string text = stream_->path();
   text += ", record ";
   text += std::to_string(counters_.records);
   text += ", byte ";
-  text += std::to_string(counters_.bytes);
+  text += std::to_string(stream_->offset_bytes());
   text += ": ";
   text += message;
   error_ = Error(code, std::move(text));
@@ -34,7 +34,7 @@ SourceStatus FileDecoder::fail(ErrorCode code, std::string_view message) {
 }
 
 SourceStatus FileDecoder::end_of_stream() {
-  counters_.bytes = stream_->offset_bytes();
+  counters_.bytes = bytes_read();
   const Status& status = stream_->status();
   if (status.ok()) return SourceStatus::kEnd;
   // The stream's message names path and byte already.

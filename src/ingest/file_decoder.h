@@ -39,6 +39,8 @@ class FileDecoder : public Source {
   SourceStatus end_of_stream();
   // The same for text, where anything has lines: that none of them could be decoded is DATA_LOSS.
   SourceStatus end_of_text();
+  // For counters_.bytes; a decoder of several streams adds them up.
+  virtual std::uint64_t bytes_read() const noexcept { return stream_->offset_bytes(); }
   // True if no symbols were asked for, or this one was.
   bool wants(std::string_view symbol) const noexcept;
   std::span<const std::string> asked_symbols() const noexcept { return symbols_; }

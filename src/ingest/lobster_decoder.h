@@ -45,6 +45,9 @@ class LobsterDecoder final : public FileDecoder {
     std::int64_t quantity_nanos = 0;
   };
 
+  std::uint64_t bytes_read() const noexcept override {
+    return stream_->offset_bytes() + orderbook_->offset_bytes();
+  }
   SourceStatus end_of_rows(bool message_read, bool orderbook_read);
   bool decode_message(std::string_view row, MarketEvent& event);
   bool parse_message(std::string_view row, Message& message);

@@ -294,16 +294,16 @@ const std::string kSliceFolder = std::string(TOCSIN_SOURCE_DIR) + "/data/samples
 const std::string kSlicePath =
     kSliceFolder + "AAPL_2012-06-21_34200000_57600000_message_10.slice.csv";
 
+const std::string kSliceBookPath =
+    kSliceFolder + "AAPL_2012-06-21_34200000_57600000_orderbook_10.slice.csv";
+
 std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
 TEST(LobsterSlice, IsDecodedWhole) {
-  const Decoded d =
-      decode(read_file(kSlicePath),
-             read_file(kSliceFolder + "AAPL_2012-06-21_34200000_57600000_orderbook_10.slice.csv"),
-             kSlicePath);
+  const Decoded d = decode(read_file(kSlicePath), read_file(kSliceBookPath), kSlicePath);
   EXPECT_EQ(d.end, SourceStatus::kEnd);
   EXPECT_EQ(d.counters.records, 999U) << "998 line feeds, and a last row without one";
   EXPECT_EQ(d.counters.events, 999U * (1 + 20 + 1) + 1);
@@ -321,6 +321,20 @@ TEST(LobsterSlice, IsDecodedWhole) {
           {"submission", 471}, {"deletion", 369}, {"execution", 98}, {"hidden_execution", 61}}));
 }
 
+TEST(LobsterSlice, AllocatesNothingInItsSecondHalf) {
+  const std::string messages = read_file(kSlicePath);
+  const std::string orderbook = read_file(kSliceBookPath);
+  LobsterDecoder decoder(stream_of(kSlicePath, messages), stream_of("book", orderbook), {});
+  EventBatch batch;
+  for (int i = 0; i < 500; ++i) ASSERT_EQ(decoder.next(batch), SourceStatus::kEvents);
+  const std::uint64_t before = allocation_count();
+  std::uint64_t records = 0;
+  while (decoder.next(batch) == SourceStatus::kEvents) ++records;
+  EXPECT_EQ(allocation_count() - before, 0U);
+  EXPECT_EQ(records, 499U);
+  EXPECT_EQ(decoder.counters().bytes, messages.size() + orderbook.size());
+}
+
 TEST(LobsterSlice, ShuffledIsFlagged) {
   constexpr std::uint64_t kSeed = 5;
   SCOPED_TRACE(testing::Message() << "seed " << kSeed);
@@ -334,9 +348,7 @@ TEST(LobsterSlice, ShuffledIsFlagged) {
   std::shuffle(rows.begin(), rows.end(), std::mt19937_64(kSeed));
   std::string shuffled;
   for (const std::string& row : rows) shuffled += row;
-  const Decoded d =
-      decode(shuffled,
-             read_file(kSliceFolder + "AAPL_2012-06-21_34200000_57600000_orderbook_10.slice.csv"));
+  const Decoded d = decode(shuffled, read_file(kSliceBookPath));
   EXPECT_EQ(d.counters.malformed, 0U);
   EXPECT_GT(d.counters.time_backwards, 300U);
 }
