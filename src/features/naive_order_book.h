@@ -106,7 +106,7 @@ class NaiveOrderBook {
   static std::int64_t key_of(Side side, std::int64_t price) {
     return side == Side::kBid ? -price : price;
   }
-  Levels& levels(Side side) { return side == Side::kBid ? bids_ : asks_; }
+  Levels& side_of(Side side) { return side == Side::kBid ? bids_ : asks_; }
   SideChanges& changes_of(Side side) { return side == Side::kBid ? changes_.bid : changes_.ask; }
   void distrust() { complete_ = bid_cleared_ = ask_cleared_ = false; }
   QualityFlags bad() { return ++counters_.bad_quantities, Quality::kBadQuantity; }
@@ -132,7 +132,7 @@ class NaiveOrderBook {
   }
 
   std::list<Order>::iterator order_at(const Place& place, std::uint64_t id) {
-    auto& queue = levels(place.side).at(place.key).queue;
+    auto& queue = side_of(place.side).at(place.key).queue;
     auto at = queue.begin();
     while (at->id != id) ++at;
     return at;
@@ -140,15 +140,15 @@ class NaiveOrderBook {
 
   void erase_order(std::uint64_t id) {
     const Place place = where_.at(id);
-    Level& level = levels(place.side).at(place.key);
+    Level& level = side_of(place.side).at(place.key);
     level.queue.erase(order_at(place, id));
     where_.erase(id);
-    if (level.total_nanos() == 0) levels(place.side).erase(place.key);
+    if (level.total_nanos() == 0) side_of(place.side).erase(place.key);
   }
 
   void erase_level(Side side, std::int64_t key) {
-    for (const Order& order : levels(side).at(key).queue) where_.erase(order.id);
-    levels(side).erase(key);
+    for (const Order& order : side_of(side).at(key).queue) where_.erase(order.id);
+    side_of(side).erase(key);
   }
 
   QualityFlags add(const MarketEvent& event, Side side) {
@@ -158,7 +158,7 @@ class NaiveOrderBook {
       ++counters_.duplicate_orders;
       return Quality::kDuplicate;
     }
-    Levels& side_levels = levels(side);
+    Levels& side_levels = side_of(side);
     const std::int64_t key = key_of(side, event.price_nanos);
     const auto found = side_levels.find(key);
     if (found == side_levels.end() && side_levels.size() >= options_.level_limit) return refuse();
@@ -188,7 +188,7 @@ class NaiveOrderBook {
       note_cancel(place.side, before);
       return add(event, new_side);
     }
-    Level& level = levels(place.side).at(place.key);
+    Level& level = side_of(place.side).at(place.key);
     if (event.quantity_nanos < before) {
       order->quantity_nanos = event.quantity_nanos;
       note_cancel(place.side, before - event.quantity_nanos);
@@ -203,7 +203,7 @@ class NaiveOrderBook {
 
   QualityFlags take_anonymous(const MarketEvent& event, bool executed) {
     if (event.side == Side::kNone || !priced(event)) return unknown();
-    Levels& side_levels = levels(event.side);
+    Levels& side_levels = side_of(event.side);
     const auto found = side_levels.find(key_of(event.side, event.price_nanos));
     if (found == side_levels.end() || found->second.anonymous_nanos == 0) return unknown();
     if (found->second.anonymous_nanos < event.quantity_nanos) return bad();
@@ -249,7 +249,7 @@ class NaiveOrderBook {
 
   QualityFlags set(const MarketEvent& event) {
     if (event.quantity_nanos < 0 || event.side == Side::kNone || !priced(event)) return bad();
-    Levels& side_levels = levels(event.side);
+    Levels& side_levels = side_of(event.side);
     const std::int64_t key = key_of(event.side, event.price_nanos);
     const auto found = side_levels.find(key);
     const std::int64_t before = found == side_levels.end() ? 0 : found->second.total_nanos();
@@ -275,7 +275,7 @@ class NaiveOrderBook {
   }
 
   void clear(Side side) {
-    while (!levels(side).empty()) erase_level(side, levels(side).begin()->first);
+    while (!side_of(side).empty()) erase_level(side, side_of(side).begin()->first);
     (side == Side::kBid ? bid_cleared_ : ask_cleared_) = true;
     (side == Side::kBid ? bid_restated_ : ask_restated_) = true;
     if (bid_cleared_ && ask_cleared_) {
@@ -306,8 +306,8 @@ class NaiveOrderBook {
         return {};
       case EventKind::kTrimDepth:
         for (const Side side : {Side::kBid, Side::kAsk}) {
-          while (levels(side).size() > event.level_index) {
-            erase_level(side, levels(side).rbegin()->first);
+          while (side_of(side).size() > event.level_index) {
+            erase_level(side, side_of(side).rbegin()->first);
           }
         }
         return {};

@@ -60,9 +60,9 @@ struct BookChanges {
 class OrderBook {
  public:
   static constexpr std::size_t kTopLevels = 10;
-  // Prices lie within +-2^61 (2.3 billion), so that sums of two fit; others are refused as
+  // Prices lie within +-2^62 (4.6 billion), so that sums of two fit; others are refused as
   // kBadQuantity.
-  static constexpr std::int64_t kPriceNanosMax = std::int64_t{1} << 61;
+  static constexpr std::int64_t kPriceNanosMax = (std::int64_t{1} << 62) - 1;
 
   explicit OrderBook(const OrderBookOptions& options = {});
   ~OrderBook();

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "features/event_builder.h"
+#include "features/order_book.h"
 
 namespace tocsin::testing {
 
@@ -34,6 +35,9 @@ class RandomBookStream {
     if (one_in(300)) event.quantity_nanos = below(3) - 2;
     if (one_in(3'000)) event.quantity_nanos = INT64_MAX - below(5);
     if (one_in(3'000)) event.price_nanos = one_in(2) ? INT64_MAX : INT64_MIN;
+    if (one_in(3'000)) {
+      event.price_nanos = one_in(2) ? OrderBook::kPriceNanosMax : -OrderBook::kPriceNanosMax;
+    }
     return event;
   }
 
