@@ -1,0 +1,80 @@
+// Sums over the last updates and seconds, all windows over one ring of records. O(1) an update in
+// the long run: each record enters each window once and leaves it once.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "features/feature_inputs.h"
+
+namespace tocsin {
+
+class RollingWindows {
+ public:
+  // A window of time never holds more than `window_updates_max` updates (500 to kWindowUpdatesMax):
+  // the oldest leave it early, and are counted.
+  explicit RollingWindows(std::size_t window_updates_max);
+
+  // Times must not fall but after restart_time(). Allocates only while the windows of time hold
+  // more updates than ever before.
+  void push(const UpdateRecord& record);
+  // Empties the windows of time: what they hold cannot be compared with the times that follow.
+  void restart_time() noexcept;
+
+  const AllWindows& windows() const noexcept { return windows_; }
+  std::uint64_t truncated_count() const noexcept { return truncated_count_; }
+
+ private:
+  static constexpr std::size_t kFirstTimeWindow = kWindowUpdates.size();
+
+  const UpdateRecord& record(std::uint64_t number) const noexcept {
+    return records_[number & (records_.size() - 1)];
+  }
+  template <std::size_t kWindow>
+  void drop_oldest() noexcept;
+  template <std::size_t kWindow>
+  void make_room(std::int64_t now_ns) noexcept;
+  template <std::size_t kWindow>
+  void take_in(const UpdateRecord& record) noexcept;
+  void grow();
+
+  std::vector<UpdateRecord> records_;  // a ring; its size is a power of two
+  AllWindows windows_;
+  std::uint64_t next_update_ = 0;
+  std::uint64_t truncated_count_ = 0;
+  std::size_t window_updates_max_;
+};
+
+// The greatest and the least of the last kMidRangeUpdates values, by two queues of candidates.
+class RollingRange {
+ public:
+  void push(std::int64_t value) noexcept;
+  std::uint64_t range() const noexcept;
+
+ private:
+  static constexpr std::uint32_t kCapacity = 128;
+  static_assert(kCapacity >= kMidRangeUpdates);
+  struct Candidate {
+    std::int64_t value = 0;
+    std::uint64_t number = 0;
+  };
+  // Values rise (or fall) strictly from the front to the back: the front is the extreme.
+  struct Queue {
+    std::array<Candidate, kCapacity> candidates;
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+
+    const Candidate& front() const noexcept { return candidates[first % kCapacity]; }
+    const Candidate& back() const noexcept { return candidates[(first + count - 1) % kCapacity]; }
+  };
+  template <typename Beats>
+  void push(Queue& queue, std::int64_t value, Beats beats) noexcept;
+
+  Queue greatest_;
+  Queue least_;
+  std::uint64_t next_ = 0;
+};
+
+}  // namespace tocsin
