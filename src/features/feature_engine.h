@@ -46,19 +46,35 @@ class FeatureSchema {
   Digest hash_{};
 };
 
+struct FeatureEngineOptions {
+  // Updates that a window of time holds at most, from 500 to 65,536: past it the oldest leave
+  // early.
+  std::size_t window_updates_max = std::size_t{1} << 16;
+};
+
+struct FeatureCounters {
+  std::uint64_t updates = 0;            // complete_update() calls
+  std::uint64_t frames = 0;             // of them, with both sides of the book there
+  std::uint64_t windows_truncated = 0;  // updates that left a window of time early: it was full
+  std::uint64_t time_restarts = 0;      // exchange time fell by more than the longest window
+};
+
 class FeatureEngine {
  public:
-  FeatureEngine(const FeatureSchema& schema, const Instrument& instrument);
+  FeatureEngine(const FeatureSchema& schema, const Instrument& instrument,
+                const FeatureEngineOptions& options = {});
   ~FeatureEngine();
   FeatureEngine(FeatureEngine&&) noexcept;
   FeatureEngine& operator=(FeatureEngine&&) noexcept;
 
   // Takes in one event after the book has applied it (`noticed` is what apply() returned).
   void on_event(const MarketEvent& event, QualityFlags noticed) noexcept;
-  // After an event with end_of_update: fills the frame from the book and the rolling state. False
-  // while no frame can be made (a side of the book is empty); the rolling state is kept up all the
-  // same.
+  // After an event with end_of_update, before the book applies another: fills the frame from the
+  // book and the rolling state. False while no frame can be made (a side of the book is empty); the
+  // rolling state is kept up all the same. Allocates only while the windows of time hold more
+  // updates than ever before. Values past the schema's are zero.
   bool complete_update(const OrderBook& book, FeatureFrame& frame) noexcept;
+  const FeatureCounters& counters() const noexcept;
 
  private:
   struct State;

@@ -1,0 +1,143 @@
+// Ties the stages of one instrument's features: measure the update, roll the windows, form the
+// values. Time is the exchange's and never runs backwards inside.
+#include "features/feature_engine.h"
+
+#include <algorithm>
+
+#include "features/feature_inputs.h"
+#include "features/feature_values.h"
+#include "features/rolling_windows.h"
+#include "features/update_measurer.h"
+
+namespace tocsin {
+namespace {
+
+constexpr std::int64_t kDayNs = 86'400'000'000'000;
+
+std::uint64_t elapsed_ns(std::int64_t from_ns, std::int64_t to_ns) noexcept {
+  return to_ns <= from_ns ? 0
+                          : static_cast<std::uint64_t>(to_ns) - static_cast<std::uint64_t>(from_ns);
+}
+
+}  // namespace
+
+void form_features(const FeatureInputs& inputs, FeatureValues& values) noexcept {
+  form_book_features(inputs, values);
+  form_flow_features(inputs, values);
+  form_volatility_features(inputs, values);
+  form_activity_features(inputs, values);
+  form_time_features(inputs, values);
+}
+
+struct FeatureEngine::State {
+  State(const FeatureSchema& schema, const Instrument& traded, const FeatureEngineOptions& options)
+      : feature_indices(schema.indices().begin(), schema.indices().end()),
+        measurer(traded),
+        windows(options.window_updates_max) {}
+
+  void advance_time() noexcept;
+  void fill_frame(const OrderBook& book, FeatureFrame& frame) noexcept;
+
+  std::vector<std::uint16_t> feature_indices;
+  UpdateMeasurer measurer;
+  RollingWindows windows;
+  RollingRange mid_range;
+  FeatureInputs inputs;
+  FeatureCounters counters;
+
+  // Of the update at hand.
+  QualityFlags quality;
+  std::uint64_t record = 0;
+  InstrumentId instrument = 0;
+
+  std::int64_t exchange_time_ns = 0;  // of the last event that was applied
+  std::int64_t receive_time_ns = 0;
+  std::int64_t now_ns = 0;  // exchange time made monotone, after the last update
+  std::int64_t last_trade_time_ns = 0;
+  bool has_trade = false;
+};
+
+void FeatureEngine::State::advance_time() noexcept {
+  const bool is_first = counters.updates == 0;
+  inputs.since_update_ns = is_first ? 0 : elapsed_ns(now_ns, exchange_time_ns);
+  if (is_first || exchange_time_ns >= now_ns) {
+    now_ns = exchange_time_ns;
+  } else if (elapsed_ns(exchange_time_ns, now_ns) > kWindowDurationNs.back()) {
+    now_ns = exchange_time_ns;
+    windows.restart_time();
+    ++counters.time_restarts;
+  }
+}
+
+FeatureEngine::FeatureEngine(const FeatureSchema& schema, const Instrument& instrument,
+                             const FeatureEngineOptions& options)
+    : state_(std::make_unique<State>(schema, instrument, options)) {}
+FeatureEngine::~FeatureEngine() = default;
+FeatureEngine::FeatureEngine(FeatureEngine&&) noexcept = default;
+FeatureEngine& FeatureEngine::operator=(FeatureEngine&&) noexcept = default;
+
+void FeatureEngine::on_event(const MarketEvent& event, QualityFlags noticed) noexcept {
+  State& state = *state_;
+  state.quality |= event.quality | noticed;
+  state.record = event.record;
+  state.instrument = event.instrument;
+  const bool late =
+      event.quality.has(Quality::kDuplicate) || event.quality.has(Quality::kOutOfOrder);
+  if (late) return;
+  state.exchange_time_ns = event.exchange_time_ns;
+  state.receive_time_ns = event.receive_time_ns;
+  if (event.kind == EventKind::kTrade) state.measurer.on_trade(event);
+}
+
+bool FeatureEngine::complete_update(const OrderBook& book, FeatureFrame& frame) noexcept {
+  State& state = *state_;
+  FeatureInputs& inputs = state.inputs;
+  state.advance_time();
+  state.measurer.measure(book, inputs);
+  inputs.update.time_ns = state.now_ns;
+  if (inputs.update[Summand::kTrades] > 0) {
+    state.has_trade = true;
+    state.last_trade_time_ns = state.now_ns;
+  }
+  state.windows.push(inputs.update);
+  if (state.measurer.has_mid()) state.mid_range.push(state.measurer.mid_half_ticks());
+  ++state.counters.updates;
+  state.counters.windows_truncated = state.windows.truncated_count();
+  const bool whole = inputs.best.bid.quantity_nanos > 0 && inputs.best.ask.quantity_nanos > 0;
+  if (whole) state.fill_frame(book, frame);
+  state.quality = {};
+  return whole;
+}
+
+void FeatureEngine::State::fill_frame(const OrderBook& book, FeatureFrame& frame) noexcept {
+  inputs.windows = &windows.windows();
+  inputs.mid_range_half_ticks = mid_range.range();
+  inputs.since_trade_ns = has_trade ? elapsed_ns(last_trade_time_ns, now_ns) : 0;
+  inputs.time_of_day_ns = now_ns % kDayNs + (now_ns % kDayNs < 0 ? kDayNs : 0);
+  FeatureValues formed;
+  form_features(inputs, formed);
+
+  const TradingStatus status = book.status();
+  if (!book.trusted()) quality |= Quality::kBookUntrusted;
+  if (status == TradingStatus::kHalted || status == TradingStatus::kAuction ||
+      status == TradingStatus::kClosed) {
+    quality |= Quality::kNotTrading;
+  }
+  frame.exchange_time_ns = exchange_time_ns;
+  frame.receive_time_ns = receive_time_ns;
+  frame.position = {.record = record};
+  frame.frame_number = ++counters.frames;
+  frame.mid_price_nanos_x2 = inputs.best.bid.price_nanos + inputs.best.ask.price_nanos;
+  frame.instrument = instrument;
+  frame.quality = quality;
+  frame.feature_count = static_cast<std::uint16_t>(feature_indices.size());
+  for (std::size_t i = 0; i < feature_indices.size(); ++i) {
+    frame.values[i] = formed.values[feature_indices[i]];
+  }
+  std::fill(frame.values.begin() + static_cast<std::ptrdiff_t>(feature_indices.size()),
+            frame.values.end(), 0.0F);
+}
+
+const FeatureCounters& FeatureEngine::counters() const noexcept { return state_->counters; }
+
+}  // namespace tocsin
