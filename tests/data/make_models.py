@@ -104,6 +104,18 @@ def make_bad_samples(good):
     write("bad_samples_count", outputs_30=good["outputs_30"][:2])
 
 
+def write_broken(model, name, is_chosen):
+    """Writes the model with one NaN in the first float weights that are chosen."""
+    for initializer in model.graph.initializer:
+        weights = numpy_helper.to_array(initializer).copy()
+        if weights.dtype == np.float32 and is_chosen(weights):
+            weights.flat[0] = np.nan
+            initializer.CopyFrom(numpy_helper.from_array(weights, initializer.name))
+            write_model(FOLDER / name / "model.onnx", model)
+            return
+    raise SystemExit(f"no weights found for {name}")
+
+
 def make_window_models():
     torch.manual_seed(SEED)
     torch.set_num_threads(1)
@@ -119,17 +131,8 @@ def make_window_models():
 
     make_bad_samples(samples_of(lstm, (30,), 3, rng))
 
-    # The same graph with one weight gone bad: any input leads to NaN.
-    broken = onnx.load(path)
-    for initializer in broken.graph.initializer:
-        weights = numpy_helper.to_array(initializer).copy()
-        if weights.dtype == np.float32 and weights.ndim == 3:
-            weights.flat[0] = np.nan
-            initializer.CopyFrom(numpy_helper.from_array(weights, initializer.name))
-            break
-    else:
-        raise SystemExit("no recurrent weights found")
-    write_model(FOLDER / "nan_weights" / "model.onnx", broken)
+    write_broken(onnx.load(path), "nan_weights", lambda weights: weights.shape == (1, 6))
+    write_broken(onnx.load(path), "nan_recurrent_weights", lambda weights: weights.ndim == 3)
 
     gru = CalmGru().eval()
     path = FOLDER / "calm_gru" / "model.onnx"
