@@ -1,0 +1,55 @@
+// The seam between the pipeline and whatever scores: frames go in key by key, scores come out.
+// push() and score() are apart, so that a scorer may work ahead between two frames.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/result.h"
+#include "events/feature_frame.h"
+#include "events/market_event.h"
+#include "scoring/failure_capsule.h"
+#include "scoring/loaded_model.h"
+
+namespace tocsin {
+
+enum class ScoreStatus : std::uint8_t {
+  kScored,
+  kWindowNotFull,  // fewer than T frames since the start, a reset or a gap
+  kFailed,         // see Scorer::capture_failure()
+};
+
+struct ScorerCounters {
+  std::uint64_t frames = 0;
+  std::uint64_t windows_scored = 0;
+  std::uint64_t failures = 0;
+  std::uint64_t values_replaced = 0;  // raw values that were NaN or infinite, scored as the mean
+  std::uint64_t gaps = 0;             // windows emptied because events were missing
+};
+
+// One model for many keys; bound to one thread.
+class Scorer {
+ public:
+  virtual ~Scorer() = default;
+
+  virtual const LoadedModel& model() const noexcept = 0;
+  // Takes the memory for a key, if it has none yet. Every key is added before its first frame.
+  virtual Status add_key(InstrumentId key) = 0;
+  // Takes in the newest frame of a key, of the model's schema.
+  virtual void push(InstrumentId key, const FeatureFrame& frame) noexcept = 0;
+  // P(event) for the window that ends with the key's newest frame; written only if kScored.
+  virtual ScoreStatus score(InstrumentId key, float& score) noexcept = 0;
+  // Forgets the frames of a key.
+  virtual void reset(InstrumentId key) noexcept = 0;
+
+  // What a record says of the key's window, which is not empty: where its oldest frame stood, and
+  // window_hash() of its raw values. Computed only when asked for.
+  virtual InputPosition first_position(InstrumentId key) const noexcept = 0;
+  virtual std::uint64_t raw_hash(InstrumentId key) noexcept = 0;
+  // Everything about a failed score(), to be called before the next push() or score(); takes
+  // memory.
+  virtual FailureCapsule capture_failure(InstrumentId key) const = 0;
+  virtual const ScorerCounters& counters() const noexcept = 0;
+};
+
+}  // namespace tocsin
