@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 
 root=$(cd -P "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-script=scripts/$(basename "$0")
+script=$(realpath --relative-to="$root" "$0")
 
 # Paths inside the checkout enter the compiler cache relative to it: another clone hits the same entries.
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 CCACHE_COMPILERCHECK=content
