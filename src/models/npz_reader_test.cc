@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "models/npy_header.h"
+#include "support/data_path.h"
 #include "support/test_package.h"
 
 namespace tocsin {
@@ -158,8 +159,8 @@ TEST(NpyHeader, RefusesAnythingElse) {
 
 // The committed file is what Python's zipfile with deflate makes of NumPy's arrays.
 TEST(NpzReader, ReadsWhatNumpyWrites) {
-  const auto arrays = read_npz(bytes_of(read_test_file(
-      std::string(TOCSIN_SOURCE_DIR) + "/tests/data/models/burst_lstm/samples.npz")));
+  const auto arrays = read_npz(
+      bytes_of(read_test_file(tocsin_source_path("tests/data/models/burst_lstm/samples.npz"))));
   ASSERT_TRUE(arrays.ok()) << arrays.error().message();
   ASSERT_EQ(arrays->size(), 6U);
   EXPECT_EQ((*arrays)[0].name, "inputs_30");

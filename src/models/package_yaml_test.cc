@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/data_path.h"
 #include "support/test_package.h"
 
 namespace tocsin {
@@ -163,8 +164,7 @@ TEST(PackageSeal, IsWhatTheDocumentedCommandMakes) {
 }
 
 TEST(PackageDocument, ItsExampleIsRead) {
-  const std::string page =
-      read_test_file(std::string(TOCSIN_SOURCE_DIR) + "/docs/model-packages.md");
+  const std::string page = read_test_file(tocsin_source_path("docs/model-packages.md"));
   const std::string_view fence = "```yaml\n";
   const std::size_t begin = page.find(fence);
   ASSERT_NE(begin, std::string::npos);

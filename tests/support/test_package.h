@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/digest.h"
+#include "support/data_path.h"
 
 namespace tocsin {
 
@@ -83,8 +84,7 @@ class TestPackage {
         (std::filesystem::temp_directory_path() / "tocsin-package-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
     repository_ = pattern;
-    const std::filesystem::path models =
-        std::filesystem::path(TOCSIN_SOURCE_DIR) / "tests" / "data" / "models";
+    const std::filesystem::path models = tocsin_source_path("tests/data/models");
     write_test_file(folder() / "model.onnx",
                     read_test_file(models / parts_.fixture / "model.onnx"));
     write_test_file(folder() / "samples.npz",

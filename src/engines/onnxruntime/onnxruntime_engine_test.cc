@@ -20,7 +20,7 @@ namespace {
 using testing::HasSubstr;
 
 std::string fixture(const std::string& name) {
-  return std::string(TOCSIN_SOURCE_DIR) + "/tests/data/models/" + name;
+  return tocsin_source_path("tests/data/models/") + name;
 }
 
 struct Tensor {
