@@ -1,0 +1,138 @@
+// The numeric primitives in the canonical order of docs/adr/canonical-arithmetic.md: FP32, the same bits on
+// every instruction set. They need the default floating-point environment: rounding to nearest,
+// subnormals neither flushed nor read as zero. No kernel allocates, locks or throws.
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/isa.h"
+#include "kernels/packed_matrix.h"
+
+namespace tocsin {
+
+// Inputs of a sum are taken in blocks of this many (see dense).
+inline constexpr std::size_t kSumBlock = 128;
+
+// y[r, n] = bias[r, n] + sum over k of weights[n, k] * x[r, k], for r < row_count, n <
+// output_count.
+struct DenseCall {
+  PackedMatrixView weights;
+  const float* x = nullptr;  // row r at x + r * x_stride
+  std::size_t x_stride = 0;
+  std::size_t row_count = 0;
+  const float* bias = nullptr;  // row r at bias + r * bias_stride (0: one for all); null: +0
+  std::size_t bias_stride = 0;
+  float* y = nullptr;  // row r at y + r * y_stride; overlaps x and the weights nowhere
+  std::size_t y_stride = 0;
+};
+
+// One LSTM step of one row. Gates in ONNX's order i, o, f, c, each `units` long:
+//   pre_g = projection_g + recurrent_g, then fma(peephole_g, C, that) where there are peepholes
+//   i = sigmoid(pre_i)  f = sigmoid(pre_f)  g = tanh(pre_c)
+//   C' = fma(f, C, i * g)     o = sigmoid(pre_o)  (its peephole sees C')     h = o * tanh(C')
+struct LstmCellCall {
+  std::size_t units = 0;
+  const float* projection = nullptr;  // 4 * units: bias + W x, bias = Wb + Rb
+  const float* recurrent = nullptr;   // 4 * units: R h
+  const float* peephole = nullptr;    // 3 * units in the order i, o, f; null: none
+  float clip = 0;                     // pre-activations are clamped to [-clip, clip]; infinity: not
+  float* cell = nullptr;              // units: C in, C' out
+  float* hidden = nullptr;            // units: h out; overlaps none of the above
+};
+
+// One GRU step of one row, linear_before_reset = 1. Gates in ONNX's order z, r, h:
+//   z = sigmoid(projection_z + recurrent_z)  r = sigmoid(projection_r + recurrent_r)
+//   n = tanh(fma(r, recurrent_h, projection_h))     h' = fma(z, h - n, n)
+struct GruCellCall {
+  std::size_t units = 0;
+  const float* projection = nullptr;  // 3 * units: bias + W x; bias = Wb + Rb for z and r, Wb for h
+  const float* recurrent = nullptr;   // 3 * units: R h for z and r, Rb + R h for h
+  float clip = 0;
+  float* hidden = nullptr;  // units: h in, h' out
+};
+
+// The two halves of a GRU step of one row, linear_before_reset = 0.
+//   first:  z and r as above; reset_hidden = r * h
+//   second: n = tanh(projection_h + candidate), candidate = R_h reset_hidden;  h' = fma(z, h - n,
+//   n)
+struct GruResetCall {
+  std::size_t units = 0;
+  const float* projection = nullptr;  // 3 * units; bias = Wb + Rb throughout
+  const float* recurrent = nullptr;   // 2 * units: R h for z and r
+  float clip = 0;
+  const float* hidden = nullptr;  // units
+  float* update = nullptr;        // units: z
+  float* reset_hidden = nullptr;  // units
+};
+struct GruOutputCall {
+  std::size_t units = 0;
+  const float* projection_h = nullptr;  // units
+  const float* candidate = nullptr;     // units
+  const float* update = nullptr;        // units: z
+  float clip = 0;
+  float* hidden = nullptr;  // units: h in, h' out
+};
+
+// Softmax of `count` values `stride` apart:
+//   m = -inf, s = +0; in index order: x > m ? (s = fma(s, exp(m - x), 1), m = x)
+//                                     : x == -inf ? nothing : (s = s + exp(x - m))
+//   s = s + (m - m)  (NaN where a +inf or nothing but -inf was seen);  y = exp(x - m) / s
+// Logarithmic: y = (x - m) - log(s). Any NaN or +inf among the values makes all of them NaN.
+struct SoftmaxCall {
+  const float* x = nullptr;
+  float* y = nullptr;  // may be x
+  std::size_t count = 0;
+  std::size_t stride = 1;
+  bool logarithmic = false;
+};
+
+// Layer normalisation of one row. Sums in blocks of kSumBlock as in dense:
+//   mean = sum(x) / n   d = x - mean   variance = sum(fma(d, d, .)) / n
+//   r = 1 / sqrt(variance + epsilon)   y = fma(d * r, scale, bias)
+struct LayerNormCall {
+  std::size_t count = 0;
+  const float* x = nullptr;
+  const float* scale = nullptr;
+  const float* bias = nullptr;  // null: +0
+  float epsilon = 0;
+  float* y = nullptr;                  // may be x
+  float* mean = nullptr;               // one value out; null: not wanted
+  float* inverse_deviation = nullptr;  // one value out (r); null: not wanted
+};
+
+// y[i] = f(x[i]) for i < count; y may be x.
+using MapFunction = void (*)(const float* x, float* y, std::size_t count) noexcept;
+
+// One instruction set's kernels. A result that is NaN is some quiet NaN: its sign and payload are
+// not defined (they differ between instruction sets); everything else is, to the bit. NaN goes in,
+// NaN comes out. Errors in units in the last place against the exact value, over all 2^32 arguments
+// (kernels_sweep, and a strided sweep in math_test):
+struct KernelTable {
+  // Each y is a sum over k in rising order by fused multiply-add, in blocks of kSumBlock: a block
+  // starts from +0, the total starts from the bias, the block sums are added to it in order.
+  void (*dense)(const DenseCall& call) noexcept;
+  void (*lstm_cell)(const LstmCellCall& call) noexcept;
+  void (*gru_cell)(const GruCellCall& call) noexcept;
+  void (*gru_reset)(const GruResetCall& call) noexcept;
+  void (*gru_output)(const GruOutputCall& call) noexcept;
+  void (*softmax)(const SoftmaxCall& call) noexcept;
+  void (*layer_norm)(const LayerNormCall& call) noexcept;
+  MapFunction exp;      // 1.0 ulp; +inf above 88.7228, subnormal below -87.34, 0 below -103.98
+  MapFunction expm1;    // 1.0 ulp; e^x - 1
+  MapFunction tanh;     // 1.0 ulp; odd; +-1 beyond 9.02
+  MapFunction sigmoid;  // 1.0 ulp; 1 / (1 + e^-x), subnormal results included
+  MapFunction erf;      // 1.0 ulp; odd; +-1 beyond 3.92
+  MapFunction log;      // 1.0 ulp; subnormals exact; log(+-0) = -inf, log(x < 0) = NaN
+};
+
+// The kernels of the selected instruction set (isa.h); chosen at the first call.
+const KernelTable& kernels() noexcept;
+
+// The kernels of one of available_isas().
+const KernelTable& kernels_of(Isa isa) noexcept;
+
+// x to the power y as std::pow defines its special cases; computed in double precision, 0.51 ulp.
+// Not vectorised: for weights and the odd exponent, not for inner loops.
+float power(float x, float y) noexcept;
+
+}  // namespace tocsin
