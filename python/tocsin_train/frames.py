@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import gzip
 import pathlib
 
 import numpy as np
@@ -30,7 +31,8 @@ class Frames:
 
 def load_frames(path: pathlib.Path, features: list[str]) -> Frames:
     """Reads the exported CSV and keeps `features`, in that order."""
-    with path.open(newline="") as file:
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", newline="") as file:
         rows = csv.reader(file)
         heading = next(rows)
         missing = [name for name in features if name not in heading]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import pathlib
-import subprocess
 
 import numpy as np
 import torch
@@ -28,12 +27,9 @@ def export_onnx(network: torch.nn.Module, feature_count: int, steps: int, path: 
     )
 
 
-def catalogue_versions(tocsin: str) -> dict[str, int]:
-    """Name -> formula version, from the program that will run the model."""
-    text = subprocess.run(
-        [tocsin, "features", "list", "--json"], check=True, capture_output=True, text=True
-    ).stdout
-    return {feature["name"]: feature["version"] for feature in json.loads(text)}
+def catalogue_versions(path: pathlib.Path) -> dict[str, int]:
+    """Name -> formula version, as the program that will run the model prints them."""
+    return {feature["name"]: feature["version"] for feature in json.loads(path.read_text())}
 
 
 def schema_hash(features: list[str], versions: dict[str, int]) -> str:
@@ -66,15 +62,15 @@ def write_package_yaml(folder: pathlib.Path, recipe, parts: dict) -> None:
         f"description: {json.dumps(recipe.description)}",
         f"licence: {recipe.licence}",
         "checksums:",
-        f"  model: {sha256_of(folder / 'model.onnx')}",
-        f"  samples: {sha256_of(folder / 'samples.npz')}",
+        f'  model: "{sha256_of(folder / "model.onnx")}"',
+        f'  samples: "{sha256_of(folder / "samples.npz")}"',
         "inputs:",
         f"  - {{name: window, type: float32, shape: [-1, -1, {len(recipe.features)}]}}",
         "outputs:",
         "  - {name: probability, type: float32, shape: [-1, 1]}",
         "output_index: 0",
         "features:",
-        f"  schema_hash: {schema_hash(recipe.features, versions)}",
+        f'  schema_hash: "{schema_hash(recipe.features, versions)}"',
         "  list:",
     ]
     lines += [f"    - {{name: {name}, version: {versions[name]}}}" for name in recipe.features]
@@ -110,4 +106,4 @@ def write_package_yaml(folder: pathlib.Path, recipe, parts: dict) -> None:
     ]
     text = "\n".join(lines) + "\n"
     seal = hashlib.sha256(text.encode()).hexdigest()
-    (folder / "package.yaml").write_text(text + f"seal: {seal}\n")
+    (folder / "package.yaml").write_text(text + f'seal: "{seal}"\n')

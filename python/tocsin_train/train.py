@@ -1,33 +1,26 @@
-"""Trains one package from a recipe and a file of market data.
+"""Trains one package from a recipe and the frames of a market-data file.
 
-    python -m tocsin_train.train recipes/btcusdt_burst_lstm.yaml FEED --tocsin ../build/release/bin/tocsin --models ../models
+    tocsin features list --json > catalogue.json
+    tocsin features export FEED --output frames.csv
+    python -m tocsin_train.train RECIPE frames.csv --catalogue catalogue.json --models models
 """
 
 from __future__ import annotations
 
 import argparse
 import pathlib
-import subprocess
-import tempfile
 
 import numpy as np
 import torch
 
 from tocsin_train import evaluation, package
-from tocsin_train.frames import Frames, Split, burst_target, load_frames, split_in_time
+from tocsin_train.frames import Split, burst_target, load_frames, split_in_time
 from tocsin_train.network import BurstNetwork
 from tocsin_train.recipe import Recipe, read_recipe
 
 SAMPLES_PER_LENGTH = 32
 RELEASE_SHARE = 0.8  # the release threshold as a share of the threshold
 PATIENCE_EPOCHS = 4
-
-
-def export_frames(tocsin: str, feed: pathlib.Path, features: list[str]) -> Frames:
-    with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "frames.csv"
-        subprocess.run([tocsin, "features", "export", str(feed), "--output", str(path)], check=True)
-        return load_frames(path, features)
 
 
 def normalisation(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -154,11 +147,13 @@ def seen_stretches(records: np.ndarray, split: Split, recipe: Recipe) -> list[di
     ]
 
 
-def train(recipe: Recipe, feed: pathlib.Path, tocsin: str, models: pathlib.Path) -> None:
+def train(
+    recipe: Recipe, frames_path: pathlib.Path, catalogue: pathlib.Path, models: pathlib.Path
+) -> None:
     torch.manual_seed(recipe.seed)
     torch.use_deterministic_algorithms(True)
-    versions = package.catalogue_versions(tocsin)
-    frames = export_frames(tocsin, feed, recipe.features)
+    versions = package.catalogue_versions(catalogue)
+    frames = load_frames(frames_path, recipe.features)
     target = burst_target(frames.mid_half_ticks, recipe.move_ticks, recipe.horizon_frames)
     split = split_in_time(len(frames.values), recipe)
     mean, scale = normalisation(frames.values[: split.train.stop])
@@ -200,14 +195,15 @@ def train(recipe: Recipe, feed: pathlib.Path, tocsin: str, models: pathlib.Path)
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("recipe", type=pathlib.Path)
-    parser.add_argument("feed", type=pathlib.Path, help="market-data file to train on")
-    parser.add_argument("--tocsin", default="tocsin", help="the program that makes the frames")
+    parser.add_argument("frames", type=pathlib.Path, help="CSV of `tocsin features export`")
+    parser.add_argument(
+        "--catalogue", type=pathlib.Path, required=True, help="JSON of `tocsin features list --json`"
+    )
     parser.add_argument("--models", type=pathlib.Path, default=pathlib.Path("models"))
     arguments = parser.parse_args()
-    recipe = read_recipe(arguments.recipe)
-    if arguments.feed.name != recipe.source:
-        parser.error(f"the recipe is for {recipe.source}, not {arguments.feed.name}")
-    train(recipe, arguments.feed, arguments.tocsin, arguments.models)
+    train(
+        read_recipe(arguments.recipe), arguments.frames, arguments.catalogue, arguments.models
+    )
 
 
 if __name__ == "__main__":
