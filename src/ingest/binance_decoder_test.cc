@@ -10,6 +10,7 @@
 
 #include "base/allocation_counter.h"
 #include "ingest/decoders.h"
+#include "support/data_path.h"
 
 namespace tocsin {
 namespace {
@@ -421,8 +422,8 @@ std::vector<char> read_file(const std::string& path) {
 }
 
 const std::vector<char>& recording() {
-  static const std::vector<char> bytes = read_file(
-      std::string(TOCSIN_SOURCE_DIR) + "/data/samples/binance_usdm_btcusdt/btcusdt_20240808.gz");
+  static const std::vector<char> bytes =
+      read_file(tocsin_source_path("data/samples/binance_usdm_btcusdt/btcusdt_20240808.gz"));
   return bytes;
 }
 

@@ -12,7 +12,7 @@
 namespace tocsin {
 namespace {
 
-const std::string kSamples = std::string(TOCSIN_SOURCE_DIR) + "/data/samples/";
+const std::string kSamples = tocsin_source_path("data/samples/");
 const std::string kBinance = kSamples + "binance_usdm_btcusdt/btcusdt_20240808.gz";
 const std::string kLobster =
     kSamples + "lobster_aapl/AAPL_2012-06-21_34200000_57600000_message_10.slice.csv";

@@ -290,7 +290,7 @@ TEST(LobsterFileName, KnowsNewYorksOffset) {
 
 // ---- real files ----
 
-const std::string kSliceFolder = std::string(TOCSIN_SOURCE_DIR) + "/data/samples/lobster_aapl/";
+const std::string kSliceFolder = tocsin_source_path("data/samples/lobster_aapl/");
 const std::string kSlicePath =
     kSliceFolder + "AAPL_2012-06-21_34200000_57600000_message_10.slice.csv";
 
