@@ -60,7 +60,7 @@ constexpr std::array<std::uint8_t, 128> kFieldByCharacter = [] {
   std::array<std::uint8_t, 128> table{};
   table.fill(kNoField);
   for (const FieldName& name : kFieldNames) {
-    if (name.key.size() == 1) table[static_cast<std::size_t>(name.key[0])] = name.field;
+    if (name.key.size() == 1) table[static_cast<unsigned char>(name.key[0])] = name.field;
   }
   return table;
 }();
@@ -316,7 +316,7 @@ BinanceParseStatus BinanceMessageParser::State::parse_level(element price, eleme
   level.side = side;
   struct Number {
     element text;
-    std::int64_t* nanos;
+    std::int64_t* nanos = nullptr;
   };
   for (const Number& number :
        {Number{price, &level.price_nanos}, Number{quantity, &level.quantity_nanos}}) {
