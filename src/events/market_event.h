@@ -19,12 +19,14 @@ constexpr Side opposite(Side side) noexcept {
 
 enum class EventKind : std::uint8_t {
   // Order by order (level 3). `order_id` names the order; `side` and `price_nanos` are its own.
-  kAddOrder = 0,      // quantity_nanos joins the back of the queue at price_nanos
+  kAddOrder = 0,      // quantity_nanos joins the back of the queue at price_nanos; side kNone: that
+                      // of the order just deleted by the same record (ITCH's replace names none)
   kModifyOrder = 1,   // price and quantity replaced; priority is lost if the price changes or the
                       // quantity grows (CME, Nasdaq rule; other rules come with other venues)
   kReduceOrder = 2,   // quantity_nanos taken off by a cancel; priority kept; at zero it is gone
   kDeleteOrder = 3,   // the order is gone
-  kExecuteOrder = 4,  // quantity_nanos taken off by a trade; price_nanos is the trade's price
+  kExecuteOrder = 4,  // quantity_nanos taken off by a trade; price_nanos is the trade's price, 0:
+                      // the order's own, which the book knows
   // Price by price (level 2).
   kSetLevel = 5,  // quantity_nanos now rests at price_nanos; 0 removes the level
   // Both.
@@ -36,6 +38,9 @@ enum class EventKind : std::uint8_t {
   kExpectLevel = 10,  // level `level_index` (0 is best) of `side` holds price and quantity;
                       // quantity 0: the side has no such level
   kExpectTop = 11,    // best of `side` at the book's update id `sequence`
+  // Nothing but the end of an update, whose last record changed no book (DBN: a fill). It carries
+  // what all events carry, and end_of_update.
+  kEndOfUpdate = 12,
 };
 
 enum class TradingStatus : std::uint8_t {
