@@ -76,6 +76,11 @@ QualityFlags FileDecoder::count_sequence(const SequenceFinding& finding) noexcep
   return finding.quality;
 }
 
+void FileDecoder::rename_instrument(InstrumentId id, std::string symbol) {
+  TOCSIN_ASSERT(id < instruments_.size());
+  instruments_[id].symbol = std::move(symbol);
+}
+
 QualityFlags FileDecoder::check_time(std::int64_t exchange_time_ns) noexcept {
   QualityFlags quality;
   if (exchange_time_ns < last_exchange_time_ns_) {

@@ -47,6 +47,8 @@ class FileDecoder : public Source {
   InstrumentId add_instrument(Instrument instrument);
   // Counts what a sequence check found and returns its flags.
   QualityFlags count_sequence(const SequenceFinding& finding) noexcept;
+  // For feeds that give the name after the first event.
+  void rename_instrument(InstrumentId id, std::string symbol);
   // Flags kTimeBackwards and counts it if `exchange_time_ns` lies below the last one given.
   QualityFlags check_time(std::int64_t exchange_time_ns) noexcept;
 

@@ -7,6 +7,7 @@
 
 #include "ingest/binance_decoder.h"
 #include "ingest/decoders.h"
+#include "ingest/itch_feed_decoder.h"
 #include "ingest/lobster_decoder.h"
 #include "ingest/source.h"
 
@@ -30,6 +31,9 @@ constexpr std::array kFileFormats = {
     FileFormat{FeedFormat::kLobster, "lobster",
                "rows of time,type,order id,size,price,direction (a LOBSTER message file)",
                looks_like_lobster, make_lobster_decoder},
+    FileFormat{FeedFormat::kItch50, "itch50",
+               "ITCH 5.0 messages, each behind its length or behind 0x0000", looks_like_itch50,
+               make_itch_decoder},
 };
 
 // Enough for the longest first line that is looked at, and for a few binary messages.

@@ -1,0 +1,28 @@
+// Any bytes as a file of ITCH 5.0 messages.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/assert.h"
+#include "ingest/decoders.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto bytes = std::as_bytes(std::span(data, size));
+  // Messages are what is tested here: both framings begin with a byte of zero.
+  if (bytes.empty() || bytes[0] != std::byte{0}) return 0;
+  const auto source = tocsin::make_itch_decoder(tocsin::make_memory_stream("fuzz", bytes), {});
+  tocsin::EventBatch batch;
+  std::uint64_t records = 0;
+  while (source.value()->next(batch) == tocsin::SourceStatus::kEvents) {
+    ++records;
+    TOCSIN_ASSERT(source.value()->counters().records == records);
+    TOCSIN_ASSERT(batch.size() <= 2);
+    for (const tocsin::MarketEvent& event : batch) {
+      TOCSIN_ASSERT(event.record == records);
+      TOCSIN_ASSERT(event.price_nanos >= 0 && event.quantity_nanos >= 0);
+      TOCSIN_ASSERT(event.instrument < source.value()->instruments().size());
+      TOCSIN_ASSERT(!event.end_of_update || &event == &batch.back());
+    }
+  }
+  return 0;
+}
