@@ -9,6 +9,7 @@
 #include "ingest/decoders.h"
 #include "ingest/itch_feed_decoder.h"
 #include "ingest/lobster_decoder.h"
+#include "ingest/packet_stream.h"
 #include "ingest/source.h"
 
 namespace tocsin {
@@ -34,6 +35,8 @@ constexpr std::array kFileFormats = {
     FileFormat{FeedFormat::kItch50, "itch50",
                "ITCH 5.0 messages, each behind its length or behind 0x0000", looks_like_itch50,
                make_itch_decoder},
+    FileFormat{FeedFormat::kMoldUdp64, "moldudp64", "a pcap or pcapng capture", looks_like_capture,
+               make_moldudp64_decoder},
 };
 
 // Enough for the longest first line that is looked at, and for a few binary messages.
