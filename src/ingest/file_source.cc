@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ingest/binance_decoder.h"
+#include "ingest/dbn_metadata.h"
 #include "ingest/decoders.h"
 #include "ingest/itch_feed_decoder.h"
 #include "ingest/lobster_decoder.h"
@@ -37,6 +38,7 @@ constexpr std::array kFileFormats = {
                make_itch_decoder},
     FileFormat{FeedFormat::kMoldUdp64, "moldudp64", "a pcap or pcapng capture", looks_like_capture,
                make_moldudp64_decoder},
+    FileFormat{FeedFormat::kDbn, "dbn", "'DBN' and a version", looks_like_dbn, make_dbn_decoder},
 };
 
 // Enough for the longest first line that is looked at, and for a few binary messages.

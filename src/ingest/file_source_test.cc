@@ -6,6 +6,7 @@
 #include <fstream>
 #include <random>
 
+#include "ingest/feed_bytes.h"
 #include "ingest/source.h"
 #include "support/data_path.h"
 
@@ -66,8 +67,38 @@ TEST_F(FileSource, TellsTheBundledSamples) {
   }
 }
 
+TEST_F(FileSource, TellsBinaryFeeds) {
+  const auto text = [](const Bytes& bytes) {
+    return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  };
+  Bytes itch;
+  append_itch(itch, itch_add({.id = 1}));
+  Bytes dbn = dbn_header();
+  const Bytes record = dbn_mbo({});
+  dbn.insert(dbn.end(), record.begin(), record.end());
+  const std::vector<CapturedFrame> frames = {{1'000, mold_frame({}, {itch_add({.id = 1})})}};
+  const std::vector<std::pair<std::string, FeedFormat>> cases = {
+      {write("a.itch", text(itch)), FeedFormat::kItch50},
+      {write("a.pcap", text(pcap_file(frames))), FeedFormat::kMoldUdp64},
+      {write("a.pcapng", text(pcapng_file(frames))), FeedFormat::kMoldUdp64},
+      {write("a.dbn", text(dbn)), FeedFormat::kDbn}};
+  for (const auto& [path, format] : cases) {
+    const auto detected = detect_feed_format(path);
+    ASSERT_TRUE(detected.ok()) << detected.error().message();
+    EXPECT_EQ(*detected, format);
+    const auto source = open_file_source(options_for(path));
+    ASSERT_TRUE(source.ok()) << source.error().message();
+    EventBatch batch;
+    EXPECT_EQ((*source)->next(batch), SourceStatus::kEvents);
+    EXPECT_EQ(batch.size(), 1U);
+  }
+  expect_refused(options_for(write("a.dbn.frag", text(record))), ErrorCode::kUnimplemented,
+                 {"a.dbn.frag", "without the header"});
+}
+
 TEST_F(FileSource, NamesEveryFormatBothWays) {
-  for (const FeedFormat format : {FeedFormat::kBinanceUsdm, FeedFormat::kLobster}) {
+  for (const FeedFormat format : {FeedFormat::kBinanceUsdm, FeedFormat::kLobster,
+                                  FeedFormat::kItch50, FeedFormat::kMoldUdp64, FeedFormat::kDbn}) {
     const auto again = feed_format_from_name(feed_format_name(format));
     ASSERT_TRUE(again.ok());
     EXPECT_EQ(*again, format);

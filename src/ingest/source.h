@@ -79,6 +79,8 @@ struct FileSourceOptions {
   // LOBSTER only: the book file; absent: "message" in the file's name replaced by "orderbook".
   std::string orderbook_path;
   std::vector<std::string> symbols;  // empty: all
+  // DBN only: the price step of instruments that have no definition record in the file; 0: 0.01.
+  std::int64_t price_tick_nanos = 0;
 };
 
 // Opens a plain, gzip or zstd file (told from its first bytes) and the decoder for its format.
