@@ -33,7 +33,8 @@ struct FeatureEngine::State {
   State(const FeatureSchema& schema, const Instrument& traded, const FeatureEngineOptions& options)
       : feature_indices(schema.indices().begin(), schema.indices().end()),
         measurer(traded),
-        windows(options.window_updates_max) {}
+        windows({.updates_capacity = options.window_updates_capacity,
+                 .updates_max = options.window_updates_max}) {}
 
   void advance_time() noexcept;
   void fill_frame(const OrderBook& book, FeatureFrame& frame) noexcept;

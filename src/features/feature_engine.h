@@ -47,8 +47,9 @@ class FeatureSchema {
 };
 
 struct FeatureEngineOptions {
-  // Updates that a window of time holds at most, from 500 to 65,536: past it the oldest leave
-  // early.
+  // Updates a window of time holds before the first growth; what is never used costs no memory.
+  std::size_t window_updates_capacity = std::size_t{1} << 12;
+  // And at most, from 500 to 65,536: past it the oldest leave early, and are counted.
   std::size_t window_updates_max = std::size_t{1} << 16;
 };
 
@@ -71,8 +72,8 @@ class FeatureEngine {
   void on_event(const MarketEvent& event, QualityFlags noticed) noexcept;
   // After an event with end_of_update, before the book applies another: fills the frame from the
   // book and the rolling state. False while no frame can be made (a side of the book is empty); the
-  // rolling state is kept up all the same. Allocates only while the windows of time hold more
-  // updates than ever before. Values past the schema's are zero.
+  // rolling state is kept up all the same. Allocates only where a window of time holds more updates
+  // than its capacity and than ever before. Values past the schema's are zero.
   bool complete_update(const OrderBook& book, FeatureFrame& frame) noexcept;
   const FeatureCounters& counters() const noexcept;
 

@@ -42,9 +42,10 @@ inline constexpr std::int64_t kQuantityStepsMax = std::int64_t{1} << 45;  // of 
 inline constexpr std::int64_t kCappedVolumeMax = std::int64_t{1} << 23;
 inline constexpr std::size_t kWindowUpdatesMax = std::size_t{1} << 16;
 
+// No initializers: a ring of records is not touched before it is used, and so costs no memory.
 struct UpdateRecord {
-  std::int64_t time_ns = 0;  // never falls from one record to the next, but where time restarts
-  SummandValues summands{};
+  std::int64_t time_ns;  // never falls from one record to the next, but where time restarts
+  SummandValues summands;
 
   std::int64_t& operator[](Summand summand) noexcept {
     return summands[static_cast<std::size_t>(summand)];
@@ -54,7 +55,7 @@ struct UpdateRecord {
   }
   friend bool operator==(const UpdateRecord&, const UpdateRecord&) = default;
 };
-static_assert(std::is_trivially_copyable_v<UpdateRecord> && sizeof(UpdateRecord) == 128);
+static_assert(std::is_trivial_v<UpdateRecord> && sizeof(UpdateRecord) == 128);
 
 // The newest update is in every window. A window of time holds what is younger than its length.
 enum class Window : std::uint8_t { k20Updates, k100Updates, k500Updates, k1Second, k10Seconds };
@@ -119,7 +120,7 @@ struct FeatureInputs {
   BestLevels previous_best;  // after the update before
   SideDepth bid_depth;
   SideDepth ask_depth;
-  UpdateRecord update;
+  UpdateRecord update{};
   std::uint64_t mid_range_half_ticks = 0;  // greatest less least mid of the last kMidRangeUpdates
   std::uint64_t since_trade_ns = 0;        // 0 before the first
   std::uint64_t since_update_ns = 0;       // 0 at the first

@@ -221,7 +221,7 @@ class NaiveFeatureTwin {
     }
     clock_.push_back(clock);
 
-    UpdateRecord record;
+    UpdateRecord record{};
     record.time_ns = clock.now_ns;
     std::int64_t mid = i == 0 ? kNoMid : mids_.back();
     if (!update.bids.empty() && !update.asks.empty()) {

@@ -10,9 +10,6 @@
 namespace tocsin {
 namespace {
 
-constexpr std::size_t kFirstRingSize = 512;
-static_assert(kFirstRingSize >= kWindowUpdates.back());
-
 // `now_ns` must not lie before `then_ns`; the difference of any two times fits.
 std::uint64_t age_ns(std::int64_t then_ns, std::int64_t now_ns) noexcept {
   return static_cast<std::uint64_t>(now_ns) - static_cast<std::uint64_t>(then_ns);
@@ -20,10 +17,13 @@ std::uint64_t age_ns(std::int64_t then_ns, std::int64_t now_ns) noexcept {
 
 }  // namespace
 
-RollingWindows::RollingWindows(std::size_t window_updates_max)
-    : records_(kFirstRingSize),
-      window_updates_max_(
-          std::clamp<std::size_t>(window_updates_max, kWindowUpdates.back(), kWindowUpdatesMax)) {}
+RollingWindows::RollingWindows(const Options& options)
+    : ring_size_(std::bit_ceil(std::clamp<std::size_t>(options.updates_capacity,
+                                                       kWindowUpdates.back(), kWindowUpdatesMax))),
+      updates_max_(
+          std::clamp<std::size_t>(options.updates_max, kWindowUpdates.back(), kWindowUpdatesMax)) {
+  records_ = std::make_unique_for_overwrite<UpdateRecord[]>(ring_size_);
+}
 
 template <std::size_t kWindow>
 void RollingWindows::drop_oldest() noexcept {
@@ -58,7 +58,7 @@ void RollingWindows::make_room(std::int64_t now_ns) noexcept {
            age_ns(record(window.first_update).time_ns, now_ns) >= kDurationNs) {
       drop_oldest<kWindow>();
     }
-    if (window.update_count == window_updates_max_) [[unlikely]] {
+    if (window.update_count == updates_max_) [[unlikely]] {
       drop_oldest<kWindow>();
       ++truncated_count_;
     }
@@ -68,9 +68,9 @@ void RollingWindows::make_room(std::int64_t now_ns) noexcept {
 void RollingWindows::push(const UpdateRecord& new_record) {
   [&]<std::size_t... kWindow>(std::index_sequence<kWindow...>) {
     (make_room<kWindow>(new_record.time_ns), ...);
-    if (windows_.back().update_count == records_.size()) [[unlikely]]
+    if (windows_.back().update_count == ring_size_) [[unlikely]]
       grow();
-    records_[next_update_ & (records_.size() - 1)] = new_record;
+    records_[next_update_ & (ring_size_ - 1)] = new_record;
     ++next_update_;
     (take_in<kWindow>(new_record), ...);
   }
@@ -78,11 +78,13 @@ void RollingWindows::push(const UpdateRecord& new_record) {
 }
 
 void RollingWindows::grow() {
-  std::vector<UpdateRecord> larger(2 * records_.size());
-  for (std::uint64_t number = next_update_ - records_.size(); number < next_update_; ++number) {
-    larger[number & (larger.size() - 1)] = record(number);
+  const std::size_t larger_size = 2 * ring_size_;
+  auto larger = std::make_unique_for_overwrite<UpdateRecord[]>(larger_size);
+  for (std::uint64_t number = next_update_ - ring_size_; number < next_update_; ++number) {
+    larger[number & (larger_size - 1)] = record(number);
   }
   records_ = std::move(larger);
+  ring_size_ = larger_size;
 }
 
 void RollingWindows::restart_time() noexcept {

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <memory>
 
 #include "features/feature_inputs.h"
 
@@ -13,12 +13,15 @@ namespace tocsin {
 
 class RollingWindows {
  public:
-  // A window of time never holds more than `window_updates_max` updates (500 to kWindowUpdatesMax):
-  // the oldest leave it early, and are counted.
-  explicit RollingWindows(std::size_t window_updates_max);
+  struct Options {
+    std::size_t updates_capacity = 0;  // held by a window of time before the first growth
+    // Held at most, from 500 to kWindowUpdatesMax: past it the oldest leave early, and are counted.
+    std::size_t updates_max = kWindowUpdatesMax;
+  };
+  explicit RollingWindows(const Options& options);
 
-  // Times must not fall but after restart_time(). Allocates only while the windows of time hold
-  // more updates than ever before.
+  // Times must not fall but after restart_time(). Allocates only where a window of time holds more
+  // updates than its capacity and than ever before.
   void push(const UpdateRecord& record);
   // Empties the windows of time: what they hold cannot be compared with the times that follow.
   void restart_time() noexcept;
@@ -30,7 +33,7 @@ class RollingWindows {
   static constexpr std::size_t kFirstTimeWindow = kWindowUpdates.size();
 
   const UpdateRecord& record(std::uint64_t number) const noexcept {
-    return records_[number & (records_.size() - 1)];
+    return records_[number & (ring_size_ - 1)];
   }
   template <std::size_t kWindow>
   void drop_oldest() noexcept;
@@ -40,11 +43,12 @@ class RollingWindows {
   void take_in(const UpdateRecord& record) noexcept;
   void grow();
 
-  std::vector<UpdateRecord> records_;  // a ring; its size is a power of two
+  std::unique_ptr<UpdateRecord[]> records_;  // a ring
+  std::size_t ring_size_;                    // a power of two
   AllWindows windows_;
   std::uint64_t next_update_ = 0;
   std::uint64_t truncated_count_ = 0;
-  std::size_t window_updates_max_;
+  std::size_t updates_max_;
 };
 
 // The greatest and the least of the last kMidRangeUpdates values, by two queues of candidates.

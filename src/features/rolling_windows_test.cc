@@ -42,7 +42,7 @@ AllWindows recompute(const std::vector<UpdateRecord>& records, std::size_t windo
 }
 
 UpdateRecord random_record(std::int64_t time_ns, std::mt19937_64& random) {
-  UpdateRecord record;
+  UpdateRecord record{};
   record.time_ns = time_ns;
   for (std::int64_t& summand : record.summands) {
     summand = static_cast<std::int64_t>(random() % (2 * kSummandMax + 1)) - kSummandMax;
@@ -59,7 +59,7 @@ TEST(RollingWindows, EqualSumsFromScratchWhateverThePace) {
   SCOPED_TRACE(kSeed);
   std::mt19937_64 random(kSeed);
   for (const std::size_t limit : {std::size_t{500}, std::size_t{3'000}, kWindowUpdatesMax}) {
-    RollingWindows windows(limit);
+    RollingWindows windows({.updates_max = limit});
     std::vector<UpdateRecord> records;
     std::int64_t time_ns = -5'000'000'000;
     std::int64_t pace_ns = 1;
@@ -79,8 +79,8 @@ TEST(RollingWindows, EqualSumsFromScratchWhateverThePace) {
 }
 
 TEST(RollingWindows, SumsOfTheLargestSummandsFitAFullWindow) {
-  RollingWindows windows(kWindowUpdatesMax);
-  UpdateRecord record;
+  RollingWindows windows({});
+  UpdateRecord record{};
   record.summands.fill(kSummandMax - 1);
   record[Summand::kArrivals] = -kSummandMax;
   for (std::size_t i = 0; i < kWindowUpdatesMax + 10; ++i) windows.push(record);
@@ -92,8 +92,8 @@ TEST(RollingWindows, SumsOfTheLargestSummandsFitAFullWindow) {
 }
 
 TEST(RollingWindows, RestartEmptiesTheWindowsOfTimeAlone) {
-  RollingWindows windows(kWindowUpdatesMax);
-  UpdateRecord record;
+  RollingWindows windows({});
+  UpdateRecord record{};
   record.summands.fill(1);
   record.time_ns = 100'000'000'000;
   for (int i = 0; i < 30; ++i) windows.push(record);
@@ -108,8 +108,8 @@ TEST(RollingWindows, RestartEmptiesTheWindowsOfTimeAlone) {
 }
 
 TEST(RollingWindows, AllocateNothingOnceAsFullBefore) {
-  RollingWindows windows(kWindowUpdatesMax);
-  UpdateRecord record;
+  RollingWindows windows({});
+  UpdateRecord record{};
   const auto burst = [&] {
     for (int i = 0; i < 5'000; ++i) {
       record.time_ns += 1'000'000;
@@ -121,6 +121,14 @@ TEST(RollingWindows, AllocateNothingOnceAsFullBefore) {
   const std::uint64_t before = allocation_count();
   for (int i = 0; i < 20; ++i) burst();
   EXPECT_EQ(allocation_count(), before);
+}
+
+TEST(RollingWindows, AllocateNothingWithinTheirCapacity) {
+  RollingWindows windows({.updates_capacity = 5'000});
+  const std::uint64_t before = allocation_count();
+  for (int i = 0; i < 5'000; ++i) windows.push(UpdateRecord{});
+  EXPECT_EQ(allocation_count(), before);
+  EXPECT_EQ(windows.windows().back().update_count, 5'000U);
 }
 
 TEST(RollingRange, EqualsTheRangeFromScratch) {
