@@ -13,6 +13,7 @@
 
 #include "features/feature_engine.h"
 #include "features/feature_values.h"
+#include "support/data_path.h"
 
 namespace tocsin {
 namespace {
@@ -51,7 +52,7 @@ TEST(FeatureCatalogue, StandsInTheOrderOfItsEnumerators) {
 }
 
 TEST(FeatureCatalogue, IsWhatTheDocumentationSays) {
-  const std::string path = std::string(TOCSIN_SOURCE_DIR) + "/docs/features.md";
+  const std::string path = tocsin_source_path("docs/features.md");
   if (std::getenv("TOCSIN_WRITE_DOCS") != nullptr) {
     std::ofstream(path) << feature_catalogue_markdown();
   }
