@@ -32,8 +32,10 @@ bool is_in_range(std::int64_t price_nanos) noexcept {
   return price_nanos >= -OrderBook::kPriceNanosMax && price_nanos <= OrderBook::kPriceNanosMax;
 }
 
-bool is_book_event(EventKind kind) noexcept {
-  return kind <= EventKind::kTrimDepth;  // the kinds are ordered: those that change a book first
+// Whether an event's sequence is one of the book's own series.
+bool counts_updates(EventKind kind) noexcept {
+  return kind != EventKind::kTrade && kind != EventKind::kStatus &&
+         kind != EventKind::kExpectLevel && kind != EventKind::kExpectTop;
 }
 
 constexpr std::uint8_t kBothSides = 3;
@@ -396,7 +398,7 @@ QualityFlags OrderBook::State::apply_kind(const MarketEvent& event) noexcept {
 
 QualityFlags OrderBook::State::finish_update(const MarketEvent& event, bool applied) noexcept {
   update_ended = true;
-  if (applied && is_book_event(event.kind)) update_id = event.sequence;
+  if (applied && counts_updates(event.kind)) update_id = event.sequence;
   const bool may_cross = status == TradingStatus::kHalted || status == TradingStatus::kAuction ||
                          status == TradingStatus::kClosed;
   crossed = !may_cross && bid.size() != 0 && ask.size() != 0 &&

@@ -147,7 +147,9 @@ TEST(RollingRange, EqualsTheRangeFromScratch) {
     const auto first = values.end() - static_cast<std::ptrdiff_t>(
                                           std::min<std::size_t>(values.size(), kMidRangeUpdates));
     const auto [least, greatest] = std::minmax_element(first, values.end());
-    ASSERT_EQ(rolling.range(), static_cast<std::uint64_t>(*greatest - *least)) << "value " << i;
+    const std::uint64_t expected =
+        static_cast<std::uint64_t>(*greatest) - static_cast<std::uint64_t>(*least);
+    ASSERT_EQ(rolling.range(), expected) << "value " << i;
   }
 }
 
