@@ -5,8 +5,14 @@
 root=$(cd -P "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 script=$(realpath --relative-to="$root" "$0")
 
-# Paths inside the checkout enter the compiler cache relative to it: another clone hits the same entries.
+# Paths inside the checkout enter the compiler cache relative to it: another clone hits the same
+# entries.
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 CCACHE_COMPILERCHECK=content
+
+# Git answers here whoever owns the checkout: the scripts run none of its hooks.
+git_config=${GIT_CONFIG_COUNT:-0}
+export "GIT_CONFIG_KEY_$git_config=safe.directory" "GIT_CONFIG_VALUE_$git_config=$root"
+export GIT_CONFIG_COUNT=$((git_config + 1))
 
 say() { printf '%s: %s\n' "$script" "$*" >&2; }
 
@@ -19,7 +25,8 @@ fail() {
 }
 
 caller_prefix=()
-if [ "$EUID" -eq 0 ] && [ "${SUDO_UID:-0}" -ne 0 ] && [ "$(stat -c %u "$root")" = "$SUDO_UID" ]; then
+if [ "$EUID" -eq 0 ] && [ "${SUDO_UID:-0}" -ne 0 ] &&
+  [ "$(stat -c %u "$root")" = "$SUDO_UID" ]; then
   caller_prefix=(setpriv --reuid "$SUDO_UID" --regid "$SUDO_GID" --init-groups
     env "HOME=$(getent passwd "$SUDO_UID" | cut -d: -f6)" "USER=$SUDO_USER" "LOGNAME=$SUDO_USER")
 fi

@@ -1,7 +1,8 @@
-"""Runs clang-tidy over the checkout's C++ files for scripts/tidy, several at a time, within a time limit.
+"""Runs clang-tidy over the checkout's C++ files for scripts/tidy, within a time limit.
 
-A file's pass is remembered outside the tree, keyed by its text, its compile command and .clang-tidy; what it
-includes is not part of the key, so a header is looked at by itself (build/tidy/header_check).
+A file's pass is remembered outside the tree, keyed by its text, its compile command and
+.clang-tidy. What it includes is no part of the key: a header is looked at by itself
+(build/tidy/header_check).
 """
 
 import argparse
@@ -18,34 +19,42 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "tidy"
 CLANG_TIDY = "clang-tidy-14"
-PASSED = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "tocsin" / "tidy"
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache"))
+PASSED = CACHE / "tocsin" / "tidy"
 
 
 def git(*arguments):
-    return subprocess.run(["git", *arguments], cwd=ROOT, check=True, text=True, stdout=subprocess.PIPE).stdout.split("\n")
+    command = ["git", *arguments]
+    run = subprocess.run(command, cwd=ROOT, check=True, text=True, stdout=subprocess.PIPE)
+    return run.stdout.split("\n")
 
 
 def files_latest_first(base):
-    """Paths relative to the checkout, C++ only: uncommitted changes first, then by their last commit."""
+    """C++ files relative to the checkout: uncommitted changes first, then by their last commit."""
     patterns = ["--", "*.cc", "*.h"]
-    present = set(git("ls-files", "--cached", "--others", "--exclude-standard", *patterns))
+    untracked = set(git("ls-files", "--others", "--exclude-standard", *patterns))
+    present = set(git("ls-files", *patterns)) | untracked
     if base:
-        present &= set(git("diff", "--name-only", base, *patterns)) | set(git("ls-files", "--others", "--exclude-standard", *patterns))
-    uncommitted = [line[3:] for line in git("status", "--porcelain", "--untracked-files=all", *patterns)]
+        present &= set(git("diff", "--name-only", base, *patterns)) | untracked
+    status = git("status", "--porcelain", "--untracked-files=all", *patterns)
+    uncommitted = [line[3:] for line in status]
     by_commit = git("log", "--format=", "--name-only", *patterns)
     return [path for path in dict.fromkeys(uncommitted + by_commit) if path in present and path]
 
 
 def unit_of(path):
-    """The translation unit that shows a file to clang-tidy: itself, or for a header the file that includes it alone."""
+    """What shows a file to clang-tidy: itself, or for a header the file that includes it alone."""
     if path.endswith(".cc"):
         return ROOT / path
-    return BUILD / "header_check" / (re.sub(r"[^A-Za-z0-9_]", "_", path.removeprefix("src/")) + ".cc")
+    identifier = re.sub(r"[^A-Za-z0-9_]", "_", path.removeprefix("src/"))
+    return BUILD / "header_check" / f"{identifier}.cc"
 
 
 def key_of(path, command):
     digest = hashlib.sha256()
-    for part in ((ROOT / path).read_bytes(), (ROOT / ".clang-tidy").read_bytes(), command.replace(str(ROOT), "").encode()):
+    command_anywhere = command.replace(str(ROOT), "").encode()
+    checks = (ROOT / ".clang-tidy").read_bytes()
+    for part in ((ROOT / path).read_bytes(), checks, command_anywhere):
         digest.update(len(part).to_bytes(8, "little"))
         digest.update(part)
     return digest.hexdigest()
@@ -56,7 +65,7 @@ def check(path, unit):
     command = [CLANG_TIDY, "-p", str(BUILD), "--quiet", str(unit)]
     if path.endswith(".h"):
         command.append(f"--header-filter={re.escape(path)}$")
-    run = subprocess.run(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    run = subprocess.run(command, cwd=ROOT, text=True, capture_output=True)
     return "" if run.returncode == 0 else run.stdout + run.stderr
 
 
@@ -66,7 +75,8 @@ def main():
     parser.add_argument("base", nargs="?")
     options = parser.parse_args()
     deadline = time.monotonic() + options.seconds
-    commands = {entry["file"]: entry["command"] for entry in json.loads((BUILD / "compile_commands.json").read_text())}
+    database = json.loads((BUILD / "compile_commands.json").read_text())
+    commands = {entry["file"]: entry["command"] for entry in database}
     PASSED.mkdir(parents=True, exist_ok=True)
 
     due, known, without_command = [], 0, []
@@ -96,10 +106,13 @@ def main():
                 print(complaints)
             else:
                 passed.touch()
-            print(f"[{checked}/{len(due)}] {path}: {'FAULTS' if complaints else 'clean'}", flush=True)
-    print(f"clang-tidy: {checked} files checked, {faults} with faults, {known} unchanged since they passed, "
-          f"{len(due) - checked} left for want of time, {len(without_command)} that no target compiles"
-          + "".join(f"\n  not compiled: {path}" for path in without_command))
+            verdict = "FAULTS" if complaints else "clean"
+            print(f"[{checked}/{len(due)}] {path}: {verdict}", flush=True)
+    for path in without_command:
+        print(f"no target compiles {path}")
+    left = len(due) - checked
+    print(f"clang-tidy: {checked} files checked, {faults} with faults, {known} unchanged since they"
+          f" passed, {left} left for want of time")
     return 1 if faults else 0
 
 
