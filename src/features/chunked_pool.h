@@ -1,8 +1,9 @@
-// A pool of equal slots addressed by number, growing by chunks: a slot never moves, a freed slot is
-// the next one taken. Numbers are 32 bits, so that links between slots are half as large as
+// A pool of equal slots addressed by number, doubling as it grows: a slot never moves, a freed slot
+// is the next one taken. Numbers are 32 bits, so that links between slots are half as large as
 // pointers.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -47,13 +48,20 @@ class ChunkedPool {
   std::size_t memory_bytes() const noexcept { return capacity() * sizeof(T); }
 
  private:
+  // As many chunks as there are, in one allocation: n slots cost O(log n) allocations.
   void grow() {
     const auto first = static_cast<std::uint32_t>(capacity());
-    chunks_.push_back(std::make_unique<T[]>(kChunkSlots));
-    for (std::uint32_t i = kChunkSlots; i-- > 0;) give_back(first + i);
+    const std::size_t chunk_count = std::max<std::size_t>(chunks_.size(), 1);
+    const auto slot_count = static_cast<std::uint32_t>(chunk_count * kChunkSlots);
+    blocks_.push_back(std::make_unique<T[]>(slot_count));
+    chunks_.reserve(chunks_.size() + chunk_count);
+    for (std::size_t i = 0; i < chunk_count; ++i)
+      chunks_.push_back(blocks_.back().get() + i * kChunkSlots);
+    for (std::uint32_t i = slot_count; i-- > 0;) give_back(first + i);
   }
 
-  std::vector<std::unique_ptr<T[]>> chunks_;
+  std::vector<std::unique_ptr<T[]>> blocks_;  // owns
+  std::vector<T*> chunks_;                    // where each chunk of kChunkSlots begins
   std::uint32_t first_free_ = kNoSlot;
 };
 
