@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Derives the polynomials of math.inc: Remez exchange in 60 digits, coefficients rounded to float.
 
-The coefficients are rounded one after the other, lowest power first, and the rest is fitted again, so
-that rounding costs almost nothing. Needs mpmath and numpy; takes about two minutes. Prints, for each
-function, log2 of the error bound of the unrounded fit and the coefficients as hexadecimal floats.
+The coefficients are rounded one after the other, lowest power first, and the rest is fitted again,
+so that rounding costs almost nothing. Needs mpmath and numpy; takes about two minutes. Prints, for
+each function, the error bound of the unrounded fit and the coefficients as hexadecimal floats.
 """
 
 import mpmath as mp
@@ -82,7 +82,7 @@ def main():
     tiny = mp.mpf("1e-9")
     half_ln2 = mp.log(2) / 2 * mp.mpf("1.0005")
 
-    # e^r = 1 + r + r^2 p(r); weighted for the relative error of e^r - 1, the harder of the two uses.
+    # e^r = 1 + r + r^2 p(r); weighted for the relative error of e^r - 1, the harder of its uses.
     fit("expm1",
         lambda r: (mp.expm1(r) - r) / r**2 if abs(r) > tiny else mp.mpf(1) / 2 + r / 6, 5,
         (-half_ln2, half_ln2), lambda r: r**2 / abs(mp.expm1(r)) if abs(r) > tiny else tiny)

@@ -43,8 +43,14 @@ Worst sweep(const tocsin::MeasuredFunction& function, std::uint64_t stride) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::uint64_t stride = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 4099;
-  if (stride == 0 || argc > 3) {
+  // Like the other benchmarks it may be given --benchmark_... flags; the default stride is short
+  // enough.
+  std::vector<std::string> arguments;
+  for (int i = 1; i < argc; ++i)
+    if (!std::string_view(argv[i]).starts_with("--benchmark")) arguments.emplace_back(argv[i]);
+  const std::uint64_t stride =
+      arguments.empty() ? 4099 : std::strtoull(arguments[0].c_str(), nullptr, 10);
+  if (stride == 0 || arguments.size() > 2) {
     std::fprintf(stderr, "usage: %s [STRIDE, 1: all floats, by default 4099] [FUNCTION]\n",
                  argv[0]);
     return 2;
@@ -53,7 +59,7 @@ int main(int argc, char** argv) {
   std::printf("isa %s, every %llu-th float\n", std::string(tocsin::selected_isa()).c_str(),
               static_cast<unsigned long long>(stride));
   for (const tocsin::MeasuredFunction& function : tocsin::kMeasuredFunctions) {
-    if (argc > 2 && std::string_view(argv[2]) != function.name) continue;
+    if (arguments.size() > 1 && arguments[1] != function.name) continue;
     const Worst worst = sweep(function, stride);
     std::printf("%-8s %.3f ulp at x = %a (y = %a), bound %.2f\n", function.name, worst.ulp,
                 static_cast<double>(worst.x), static_cast<double>(worst.y), function.ulp_bound);

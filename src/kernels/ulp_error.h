@@ -33,17 +33,17 @@ struct MeasuredFunction {
 };
 
 inline constexpr std::array<MeasuredFunction, 6> kMeasuredFunctions = {{
-    {"exp", &KernelTable::exp, [](double x) { return std::exp(x); }, 1.0},
-    {"expm1", &KernelTable::expm1, [](double x) { return std::expm1(x); }, 1.5},
+    {"exp", &KernelTable::exp, [](double x) { return std::exp(x); }, 0.99},
+    {"expm1", &KernelTable::expm1, [](double x) { return std::expm1(x); }, 1.45},
     {"tanh", &KernelTable::tanh, [](double x) { return std::tanh(x); }, 2.5},
     {"sigmoid", &KernelTable::sigmoid,
      [](double x) {
        const double e = std::exp(-std::fabs(x));
        return (x < 0 ? e : 1) / (1 + e);
      },
-     2.5},
-    {"erf", &KernelTable::erf, [](double x) { return std::erf(x); }, 1.0},
-    {"log", &KernelTable::log, [](double x) { return std::log(x); }, 1.0},
+     2.41},
+    {"erf", &KernelTable::erf, [](double x) { return std::erf(x); }, 0.98},
+    {"log", &KernelTable::log, [](double x) { return std::log(x); }, 0.91},
 }};
 
 }  // namespace tocsin
