@@ -3,11 +3,13 @@
 
 #include "engines/engine.h"
 #include "engines/onnxruntime/onnxruntime_engine.h"
+#include "engines/reference/reference_engine.h"
 
 namespace tocsin {
 
 std::vector<std::unique_ptr<Engine>> make_engines() {
   std::vector<std::unique_ptr<Engine>> engines;
+  engines.push_back(std::make_unique<ReferenceEngine>());
   engines.push_back(std::make_unique<OnnxRuntimeEngine>());
   return engines;
 }

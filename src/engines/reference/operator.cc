@@ -1,0 +1,105 @@
+// Reading of attributes and constant inputs for plan functions.
+#include "engines/reference/operator.h"
+
+#include <utility>
+
+namespace tocsin {
+
+template <typename T>
+const T* NodeContext::read_attribute(std::string_view name) const {
+  for (std::size_t i = 0; i < node_.attributes.size(); ++i) {
+    if (node_.attributes[i].name != name) continue;
+    attribute_read_[i] = true;
+    const T* value = std::get_if<T>(&node_.attributes[i].value);
+    if (value == nullptr && !attribute_error_)
+      attribute_error_ = invalid("attribute '" + std::string(name) + "' has the wrong type");
+    return value;
+  }
+  return nullptr;
+}
+
+std::int64_t NodeContext::int_attribute(std::string_view name, std::int64_t otherwise) const {
+  const auto* value = read_attribute<std::int64_t>(name);
+  return value != nullptr ? *value : otherwise;
+}
+
+float NodeContext::float_attribute(std::string_view name, float otherwise) const {
+  const auto* value = read_attribute<float>(name);
+  return value != nullptr ? *value : otherwise;
+}
+
+std::string NodeContext::string_attribute(std::string_view name,
+                                          const std::string& otherwise) const {
+  const auto* value = read_attribute<std::string>(name);
+  return value != nullptr ? *value : otherwise;
+}
+
+std::vector<std::int64_t> NodeContext::ints_attribute(std::string_view name) const {
+  const auto* value = read_attribute<std::vector<std::int64_t>>(name);
+  return value != nullptr ? *value : std::vector<std::int64_t>();
+}
+
+std::vector<std::string> NodeContext::strings_attribute(std::string_view name) const {
+  const auto* value = read_attribute<std::vector<std::string>>(name);
+  return value != nullptr ? *value : std::vector<std::string>();
+}
+
+const Tensor* NodeContext::tensor_attribute(std::string_view name) const {
+  return read_attribute<Tensor>(name);
+}
+
+void NodeContext::ignore_attribute(std::string_view name) const {
+  for (std::size_t i = 0; i < node_.attributes.size(); ++i)
+    if (node_.attributes[i].name == name) attribute_read_[i] = true;
+}
+
+void NodeContext::require_int(std::string_view name, std::int64_t value) const {
+  const std::int64_t found = int_attribute(name, value);
+  if (found == value || attribute_error_) return;
+  attribute_error_ =
+      unsupported("attribute '" + std::string(name) + "' = " + std::to_string(found) +
+                  " is not supported (only " + std::to_string(value) + ")");
+}
+
+Status NodeContext::attribute_status() const {
+  if (attribute_error_) return *attribute_error_;
+  for (std::size_t i = 0; i < attribute_read_.size(); ++i) {
+    if (!attribute_read_[i])
+      return unsupported("attribute '" + node_.attributes[i].name + "' is not supported");
+  }
+  return {};
+}
+
+Result<std::vector<std::int64_t>> NodeContext::constant_ints(std::size_t index,
+                                                             std::string_view role) const {
+  if (!has_input(index)) return invalid("its " + std::string(role) + " is missing");
+  const Operand& operand = inputs_[index];
+  if (operand.constant == nullptr)
+    return unsupported("its " + std::string(role) + " depends on the model's input values");
+  if (operand.type == DataType::kInt64) {
+    const auto values = operand.values<std::int64_t>();
+    return std::vector<std::int64_t>(values.begin(), values.end());
+  }
+  if (operand.type == DataType::kInt32) {
+    const auto values = operand.values<std::int32_t>();
+    return std::vector<std::int64_t>(values.begin(), values.end());
+  }
+  return invalid("its " + std::string(role) + " has type " +
+                 std::string(data_type_name(operand.type)) + ", expected int64");
+}
+
+Status NodeContext::require_float(std::size_t index) const {
+  if (inputs_[index].type == DataType::kFloat32) return {};
+  return unsupported("input " + std::to_string(index) + " has type " +
+                     std::string(data_type_name(inputs_[index].type)) +
+                     ", only float32 is supported");
+}
+
+Result<std::size_t> NodeContext::axis_of(std::int64_t axis, std::size_t rank) {
+  const auto signed_rank = static_cast<std::int64_t>(rank);
+  if (axis < -signed_rank || axis >= signed_rank)
+    return invalid("axis " + std::to_string(axis) + " is outside rank " + std::to_string(rank));
+  return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
+}
+
+}  // namespace tocsin

@@ -1,0 +1,160 @@
+// How an ONNX operator is planned: from attributes and input shapes to output shapes and a kernel
+// that computes them. Planning may allocate and fail; a kernel does neither.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "engines/graph/graph.h"
+#include "engines/reference/weight_store.h"
+
+namespace tocsin {
+
+inline constexpr std::size_t kRankMax = 8;
+
+// One input as planning sees it.
+struct Operand {
+  bool present = false;
+  DataType type = DataType::kFloat32;
+  Shape shape;
+  const void* constant = nullptr;  // its values, where they do not depend on the model's inputs
+  bool is_weight = false;          // the constant lives as long as the session
+
+  std::size_t rank() const noexcept { return shape.size(); }
+  std::size_t element_count() const noexcept { return *checked_element_count(shape); }
+  // The constant's values; the operand must be a constant of that type.
+  template <typename T>
+  std::span<const T> values() const noexcept {
+    TOCSIN_ASSERT(constant != nullptr && type == data_type_of<T>());
+    return {static_cast<const T*>(constant), element_count()};
+  }
+};
+
+// One output as planned.
+struct PlannedOutput {
+  DataType type = DataType::kFloat32;
+  Shape shape;
+  std::optional<std::size_t> alias_of_input;  // same values in the same order: no work to do
+  std::optional<Tensor> constant;             // known without running
+};
+
+// Where a kernel finds its data. An operand that is left out is null. Kernels never allocate.
+struct Buffers {
+  std::span<const void* const> inputs;
+  std::span<void* const> outputs;
+  std::byte* scratch = nullptr;    // scratch_bytes of the plan, aligned to kTensorAlignmentBytes
+  const char** failure = nullptr;  // set to a static text if the values make no sense
+
+  template <typename T>
+  const T* input(std::size_t index) const noexcept {
+    return static_cast<const T*>(inputs[index]);
+  }
+  template <typename T>
+  T* output(std::size_t index) const noexcept {
+    return static_cast<T*>(outputs[index]);
+  }
+};
+
+using Kernel = std::function<void(const Buffers& buffers)>;
+
+struct PlannedNode {
+  std::vector<PlannedOutput> outputs;
+  Kernel kernel;  // empty if no output needs work
+  std::size_t scratch_bytes = 0;
+};
+
+// Everything a plan function may look at. Attributes of the wrong type, and attributes that nothing
+// has read, are errors that the caller of the plan function reports from attribute_status().
+class NodeContext {
+ public:
+  NodeContext(const GraphNode& node, std::int64_t opset, std::span<const Operand> inputs,
+              WeightStore& weights)
+      : node_(node),
+        opset_(opset),
+        inputs_(inputs),
+        weights_(weights),
+        attribute_read_(node.attributes.size(), false) {}
+
+  const GraphNode& node() const noexcept { return node_; }
+  std::int64_t opset() const noexcept { return opset_; }
+  std::size_t input_count() const noexcept { return inputs_.size(); }
+  bool has_input(std::size_t index) const noexcept {
+    return index < inputs_.size() && inputs_[index].present;
+  }
+  const Operand& input(std::size_t index) const noexcept { return inputs_[index]; }
+  std::size_t output_count() const noexcept { return node_.outputs.size(); }
+  bool has_output(std::size_t index) const noexcept {
+    return index < node_.outputs.size() && node_.outputs[index] != kNoValue;
+  }
+  WeightStore& weights() const noexcept { return weights_; }
+
+  bool has_attribute(std::string_view name) const noexcept {
+    return node_.find_attribute(name) != nullptr;
+  }
+  std::int64_t int_attribute(std::string_view name, std::int64_t otherwise) const;
+  float float_attribute(std::string_view name, float otherwise) const;
+  std::string string_attribute(std::string_view name, const std::string& otherwise) const;
+  std::vector<std::int64_t> ints_attribute(std::string_view name) const;  // empty: not there
+  std::vector<std::string> strings_attribute(std::string_view name) const;
+  // Null if the node has no such attribute.
+  const Tensor* tensor_attribute(std::string_view name) const;
+  // Marks an attribute that has no influence on inference.
+  void ignore_attribute(std::string_view name) const;
+  // The attribute must have this value, or be left out.
+  void require_int(std::string_view name, std::int64_t value) const;
+
+  Status attribute_status() const;
+
+  // The integers of input `index`, which must be a constant of int64 or int32.
+  Result<std::vector<std::int64_t>> constant_ints(std::size_t index, std::string_view role) const;
+  // An error unless input `index` is a float32.
+  Status require_float(std::size_t index) const;
+  // An axis counted from either end, checked against the rank.
+  static Result<std::size_t> axis_of(std::int64_t axis, std::size_t rank);
+
+ private:
+  template <typename T>
+  const T* read_attribute(std::string_view name) const;
+
+  const GraphNode& node_;
+  std::int64_t opset_;
+  std::span<const Operand> inputs_;
+  WeightStore& weights_;
+  mutable std::vector<bool> attribute_read_;
+  mutable std::optional<Error> attribute_error_;
+};
+
+using PlanFunction = Result<PlannedNode> (*)(const NodeContext& context);
+
+// One line of the table of operators.
+struct OperatorEntry {
+  std::string_view name;
+  PlanFunction plan;
+  std::size_t input_count_min;
+  std::size_t input_count_max;
+  std::size_t output_count_max;
+};
+
+// Null if the reference engine has no such operator. Operators are those of the domain ai.onnx.
+const OperatorEntry* find_operator(std::string_view domain, std::string_view op_type) noexcept;
+
+// The names of all operators, sorted.
+std::vector<std::string_view> operator_names();
+
+// Error codes used by plan functions: what is legal ONNX but not done here, and what is not legal.
+inline Error unsupported(std::string what) {
+  return Error(ErrorCode::kUnimplemented, std::move(what));
+}
+inline Error invalid(std::string what) {
+  return Error(ErrorCode::kFailedPrecondition, std::move(what));
+}
+
+}  // namespace tocsin

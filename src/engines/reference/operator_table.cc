@@ -1,0 +1,109 @@
+// The explicit list of operators of the reference engine, sorted by name.
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "engines/reference/plan_functions.h"
+
+namespace tocsin {
+namespace {
+
+constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
+
+constexpr std::array kOperators = std::to_array<OperatorEntry>({
+    {"Abs", plan_abs, 1, 1, 1},
+    {"Add", plan_add, 2, 2, 1},
+    {"And", plan_and, 2, 2, 1},
+    {"AveragePool", plan_average_pool, 1, 1, 1},
+    {"BatchNormalization", plan_batch_normalization, 5, 5, 1},
+    {"Cast", plan_cast, 1, 1, 1},
+    {"Ceil", plan_ceil, 1, 1, 1},
+    {"Clip", plan_clip, 1, 3, 1},
+    {"Concat", plan_concat, 1, kAny, 1},
+    {"Constant", plan_constant, 0, 0, 1},
+    {"ConstantOfShape", plan_constant_of_shape, 1, 1, 1},
+    {"Conv", plan_conv, 2, 3, 1},
+    {"Div", plan_div, 2, 2, 1},
+    {"Dropout", plan_dropout, 1, 3, 1},
+    {"Elu", plan_elu, 1, 1, 1},
+    {"Equal", plan_equal, 2, 2, 1},
+    {"Erf", plan_erf, 1, 1, 1},
+    {"Exp", plan_exp, 1, 1, 1},
+    {"Expand", plan_expand, 2, 2, 1},
+    {"Flatten", plan_flatten, 1, 1, 1},
+    {"Floor", plan_floor, 1, 1, 1},
+    {"GRU", plan_gru, 3, 6, 2},
+    {"Gather", plan_gather, 2, 2, 1},
+    {"Gelu", plan_gelu, 1, 1, 1},
+    {"Gemm", plan_gemm, 2, 3, 1},
+    {"GlobalAveragePool", plan_global_average_pool, 1, 1, 1},
+    {"GlobalMaxPool", plan_global_max_pool, 1, 1, 1},
+    {"Greater", plan_greater, 2, 2, 1},
+    {"GreaterOrEqual", plan_greater_or_equal, 2, 2, 1},
+    {"HardSigmoid", plan_hard_sigmoid, 1, 1, 1},
+    {"Identity", plan_identity, 1, 1, 1},
+    {"LSTM", plan_lstm, 3, 8, 3},
+    {"LayerNormalization", plan_layer_normalization, 2, 3, 3},
+    {"LeakyRelu", plan_leaky_relu, 1, 1, 1},
+    {"Less", plan_less, 2, 2, 1},
+    {"LessOrEqual", plan_less_or_equal, 2, 2, 1},
+    {"Log", plan_log, 1, 1, 1},
+    {"LogSoftmax", plan_log_softmax, 1, 1, 1},
+    {"MatMul", plan_matmul, 2, 2, 1},
+    {"Max", plan_max, 1, kAny, 1},
+    {"MaxPool", plan_max_pool, 1, 1, 1},
+    {"Mean", plan_mean, 1, kAny, 1},
+    {"Min", plan_min, 1, kAny, 1},
+    {"Mod", plan_mod, 2, 2, 1},
+    {"Mul", plan_mul, 2, 2, 1},
+    {"Neg", plan_neg, 1, 1, 1},
+    {"Not", plan_not, 1, 1, 1},
+    {"Or", plan_or, 2, 2, 1},
+    {"Pow", plan_pow, 2, 2, 1},
+    {"RNN", plan_rnn, 3, 6, 2},
+    {"Reciprocal", plan_reciprocal, 1, 1, 1},
+    {"ReduceMax", plan_reduce_max, 1, 2, 1},
+    {"ReduceMean", plan_reduce_mean, 1, 2, 1},
+    {"ReduceMin", plan_reduce_min, 1, 2, 1},
+    {"ReduceSum", plan_reduce_sum, 1, 2, 1},
+    {"Relu", plan_relu, 1, 1, 1},
+    {"Reshape", plan_reshape, 2, 2, 1},
+    {"Shape", plan_shape, 1, 1, 1},
+    {"Sigmoid", plan_sigmoid, 1, 1, 1},
+    {"Sign", plan_sign, 1, 1, 1},
+    {"Size", plan_size, 1, 1, 1},
+    {"Slice", plan_slice, 1, 5, 1},
+    {"Softmax", plan_softmax, 1, 1, 1},
+    {"Softplus", plan_softplus, 1, 1, 1},
+    {"Split", plan_split, 1, 2, kAny},
+    {"Sqrt", plan_sqrt, 1, 1, 1},
+    {"Squeeze", plan_squeeze, 1, 2, 1},
+    {"Sub", plan_sub, 2, 2, 1},
+    {"Sum", plan_sum, 1, kAny, 1},
+    {"Tanh", plan_tanh, 1, 1, 1},
+    {"Transpose", plan_transpose, 1, 1, 1},
+    {"Unsqueeze", plan_unsqueeze, 1, 2, 1},
+    {"Where", plan_where, 3, 3, 1},
+    {"Xor", plan_xor, 2, 2, 1},
+});
+
+constexpr bool by_name(const OperatorEntry& a, const OperatorEntry& b) { return a.name < b.name; }
+static_assert(std::is_sorted(kOperators.begin(), kOperators.end(), by_name));
+
+}  // namespace
+
+const OperatorEntry* find_operator(std::string_view domain, std::string_view op_type) noexcept {
+  if (!domain.empty()) return nullptr;
+  const auto found = std::lower_bound(
+      kOperators.begin(), kOperators.end(), op_type,
+      [](const OperatorEntry& entry, std::string_view name) { return entry.name < name; });
+  return found != kOperators.end() && found->name == op_type ? &*found : nullptr;
+}
+
+std::vector<std::string_view> operator_names() {
+  std::vector<std::string_view> names;
+  for (const OperatorEntry& entry : kOperators) names.push_back(entry.name);
+  return names;
+}
+
+}  // namespace tocsin

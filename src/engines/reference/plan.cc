@@ -1,0 +1,265 @@
+// Building of plans: shapes are inferred and constants folded node by node, then memory is laid
+// out.
+#include "engines/reference/plan.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace tocsin {
+namespace {
+
+std::size_t aligned(std::size_t size_bytes) {
+  return (size_bytes + kTensorAlignmentBytes - 1) / kTensorAlignmentBytes * kTensorAlignmentBytes;
+}
+
+// A piece of the arena, in use from the step that writes it to the last one that reads it.
+struct ArenaBuffer {
+  std::size_t size_bytes = 0;
+  std::size_t first_step = 0;
+  std::size_t last_step = 0;
+  std::size_t offset = 0;
+
+  bool overlaps_in_time(const ArenaBuffer& other) const noexcept {
+    return first_step <= other.last_step && other.first_step <= last_step;
+  }
+};
+
+// Gives each buffer the lowest offset that is free for as long as it is in use; returns the end.
+std::size_t place_buffers(std::vector<ArenaBuffer>& buffers) {
+  std::size_t end = 0;
+  std::vector<const ArenaBuffer*> placed;  // by offset
+  for (ArenaBuffer& buffer : buffers) {
+    std::size_t offset = 0;
+    for (const ArenaBuffer* other : placed) {
+      if (!buffer.overlaps_in_time(*other)) continue;
+      if (other->offset >= offset + buffer.size_bytes) break;
+      offset = std::max(offset, other->offset + other->size_bytes);
+    }
+    buffer.offset = offset;
+    end = std::max(end, offset + buffer.size_bytes);
+    const auto after = std::upper_bound(
+        placed.begin(), placed.end(), &buffer,
+        [](const ArenaBuffer* a, const ArenaBuffer* b) { return a->offset < b->offset; });
+    placed.insert(after, &buffer);
+  }
+  return end;
+}
+
+}  // namespace
+
+class PlanBuilder {
+ public:
+  PlanBuilder(PreparedGraph& prepared, const ReferenceLimits& limits)
+      : prepared_(prepared),
+        limits_(limits),
+        bytes_left_(limits.memory_bytes_max),
+        values_(prepared.graph().value_names.size()) {}
+
+  Result<Plan> build(const std::vector<Shape>& input_shapes) {
+    const Graph& graph = prepared_.graph();
+    plan_.input_shapes_ = input_shapes;
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      const std::optional<Tensor>& constant = prepared_.constants()[i];
+      if (constant) set_constant(i, *constant, true);
+    }
+    for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+      Value& value = values_[static_cast<std::size_t>(graph.inputs[i])];
+      value.type = graph.signature.inputs[i].type;
+      value.shape = input_shapes[i];
+      value.place = {Plan::Place::Kind::kInput, i, nullptr};
+    }
+    for (const std::size_t node : prepared_.nodes()) TOCSIN_RETURN_IF_ERROR(add_node(node));
+    for (const ValueIndex output : graph.outputs)
+      add_output(values_[static_cast<std::size_t>(output)]);
+    TOCSIN_RETURN_IF_ERROR(lay_out());
+    return std::move(plan_);
+  }
+
+ private:
+  struct Value {
+    DataType type = DataType::kFloat32;
+    Shape shape;
+    std::optional<Tensor> constant;
+    bool is_weight = false;
+    Plan::Place place;  // of kind kArena: position is an index into buffers_ until lay_out()
+  };
+
+  void set_constant(std::size_t index, const Tensor& tensor, bool is_weight) {
+    values_[index] = {tensor.type(),
+                      tensor.shape(),
+                      tensor,
+                      is_weight,
+                      {Plan::Place::Kind::kConstant, 0, tensor.data()}};
+  }
+
+  NodeInputs gather_inputs(const GraphNode& node) const {
+    NodeInputs inputs;
+    for (const ValueIndex index : node.inputs) {
+      if (index == kNoValue) {
+        inputs.operands.emplace_back();
+        inputs.constants.emplace_back();
+        continue;
+      }
+      const Value& value = values_[static_cast<std::size_t>(index)];
+      inputs.operands.push_back({true, value.type, value.shape,
+                                 value.constant ? value.constant->data() : nullptr,
+                                 value.is_weight});
+      inputs.constants.push_back(value.constant);
+    }
+    return inputs;
+  }
+
+  Status add_node(std::size_t node_index) {
+    const Graph& graph = prepared_.graph();
+    const GraphNode& node = graph.nodes[node_index];
+    const NodeInputs inputs = gather_inputs(node);
+    TOCSIN_ASSIGN_OR_RETURN(PlannedNode planned,
+                            plan_node(graph, node_index, inputs, prepared_.weights()));
+    if (inputs.all_constant()) {
+      Result<std::vector<Tensor>> folded = fold_node(planned, inputs, bytes_left_);
+      if (!folded.ok()) return node_error(graph, node_index, folded.error());
+      for (std::size_t i = 0; i < node.outputs.size(); ++i)
+        if (node.outputs[i] != kNoValue) keep_constant(node.outputs[i], (*folded)[i]);
+      return {};
+    }
+    Plan::Step step;
+    step.node_index = node_index;
+    step.kernel = std::move(planned.kernel);
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      Plan::Place place;
+      if (node.outputs[i] != kNoValue) place = add_value(node, node.outputs[i], planned.outputs[i]);
+      step.outputs.push_back(place);
+    }
+    if (!step.kernel) return {};
+    for (const ValueIndex input : node.inputs) step.inputs.push_back(use(input));
+    step.input_pointers.resize(step.inputs.size());
+    step.output_pointers.resize(step.outputs.size());
+    plan_.steps_.push_back(std::move(step));
+    scratch_bytes_ = std::max(scratch_bytes_, planned.scratch_bytes);
+    return {};
+  }
+
+  void keep_constant(ValueIndex index, const Tensor& tensor) {
+    plan_.constants_.push_back(tensor);
+    set_constant(static_cast<std::size_t>(index), tensor, false);
+  }
+
+  // The output's place; the step that writes it is the next one.
+  Plan::Place add_value(const GraphNode& node, ValueIndex index, const PlannedOutput& output) {
+    if (output.constant) {
+      keep_constant(index, *output.constant);
+      return {};
+    }
+    Value& value = values_[static_cast<std::size_t>(index)];
+    value.type = output.type;
+    value.shape = output.shape;
+    if (output.alias_of_input) {
+      const ValueIndex source = node.inputs[*output.alias_of_input];
+      value.place = values_[static_cast<std::size_t>(source)].place;
+      return {};
+    }
+    const std::size_t step = plan_.steps_.size();
+    const std::size_t size_bytes =
+        *checked_element_count(output.shape) * data_type_size_bytes(output.type);
+    value.place = {Plan::Place::Kind::kArena, buffers_.size(), nullptr};
+    buffers_.push_back({aligned(size_bytes), step, step, 0});
+    return value.place;
+  }
+
+  Plan::Place use(ValueIndex index) {
+    if (index == kNoValue) return {};
+    const Plan::Place place = values_[static_cast<std::size_t>(index)].place;
+    if (place.kind == Plan::Place::Kind::kArena)
+      buffers_[place.position].last_step = plan_.steps_.size();
+    return place;
+  }
+
+  void add_output(const Value& value) {
+    plan_.outputs_.push_back({value.type, value.shape, {}, {}});
+    plan_.output_places_.push_back(value.place);
+    if (value.place.kind == Plan::Place::Kind::kArena)
+      buffers_[value.place.position].last_step = plan_.steps_.size();
+  }
+
+  Status lay_out() {
+    std::size_t total = scratch_bytes_;
+    for (const ArenaBuffer& buffer : buffers_) {
+      total = std::max(total, buffer.size_bytes);
+      if (total > limits_.memory_bytes_max) return too_large(total);
+    }
+    plan_.scratch_offset_ = place_buffers(buffers_);
+    plan_.arena_bytes_ = plan_.scratch_offset_ + aligned(scratch_bytes_);
+    if (plan_.arena_bytes_ > limits_.memory_bytes_max) return too_large(plan_.arena_bytes_);
+    for (Plan::Step& step : plan_.steps_) {
+      for (Plan::Place& place : step.inputs) finish(place);
+      for (Plan::Place& place : step.outputs) finish(place);
+    }
+    for (Plan::Place& place : plan_.output_places_) finish(place);
+    return {};
+  }
+
+  static Error too_large(std::size_t size_bytes) {
+    return Error(ErrorCode::kResourceExhausted,
+                 "the model needs " + std::to_string(size_bytes) +
+                     " bytes or more to run, which is over the limit (memory_bytes_max)");
+  }
+
+  void finish(Plan::Place& place) const {
+    if (place.kind == Plan::Place::Kind::kArena) place.position = buffers_[place.position].offset;
+  }
+
+  PreparedGraph& prepared_;
+  const ReferenceLimits& limits_;
+  std::size_t bytes_left_;
+  std::vector<Value> values_;
+  std::vector<ArenaBuffer> buffers_;
+  std::size_t scratch_bytes_ = 0;
+  Plan plan_;
+};
+
+Result<Plan> Plan::build(PreparedGraph& prepared, const std::vector<Shape>& input_shapes,
+                         const ReferenceLimits& limits) {
+  return PlanBuilder(prepared, limits).build(input_shapes);
+}
+
+const void* Plan::resolve(const Place& place, std::span<const void* const> inputs,
+                          const std::byte* arena) noexcept {
+  switch (place.kind) {
+    case Place::Kind::kConstant:
+      return place.data;
+    case Place::Kind::kInput:
+      return inputs[place.position];
+    case Place::Kind::kArena:
+      return arena + place.position;
+    case Place::Kind::kNone:
+      break;
+  }
+  return nullptr;
+}
+
+const char* Plan::run(std::span<const void* const> inputs, std::byte* arena) noexcept {
+  const char* failure = nullptr;
+  for (Step& step : steps_) {
+    for (std::size_t i = 0; i < step.inputs.size(); ++i)
+      step.input_pointers[i] = resolve(step.inputs[i], inputs, arena);
+    for (std::size_t i = 0; i < step.outputs.size(); ++i) {
+      const Place& place = step.outputs[i];
+      step.output_pointers[i] =
+          place.kind == Place::Kind::kArena ? arena + place.position : nullptr;
+    }
+    step.kernel({step.input_pointers, step.output_pointers, arena + scratch_offset_, &failure});
+    if (failure != nullptr) {
+      failed_node_ = step.node_index;
+      return failure;
+    }
+  }
+  return nullptr;
+}
+
+const void* Plan::output_data(std::size_t index, std::span<const void* const> inputs,
+                              const std::byte* arena) const noexcept {
+  return resolve(output_places_[index], inputs, arena);
+}
+
+}  // namespace tocsin

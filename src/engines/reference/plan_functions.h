@@ -1,0 +1,102 @@
+// The plan function of each operator; operator_table.cc lists them by name. Definitions of what
+// they compute, where ONNX leaves an order open, are in README.md.
+#pragma once
+
+#include "engines/reference/operator.h"
+
+namespace tocsin {
+
+// binary_operators.cc: NumPy broadcasting; float32, float64, int64, int32 (arithmetic, comparison).
+Result<PlannedNode> plan_add(const NodeContext& context);
+Result<PlannedNode> plan_sub(const NodeContext& context);
+Result<PlannedNode> plan_mul(const NodeContext& context);
+Result<PlannedNode> plan_div(const NodeContext& context);
+Result<PlannedNode> plan_mod(const NodeContext& context);
+Result<PlannedNode> plan_pow(const NodeContext& context);
+Result<PlannedNode> plan_equal(const NodeContext& context);
+Result<PlannedNode> plan_less(const NodeContext& context);
+Result<PlannedNode> plan_less_or_equal(const NodeContext& context);
+Result<PlannedNode> plan_greater(const NodeContext& context);
+Result<PlannedNode> plan_greater_or_equal(const NodeContext& context);
+Result<PlannedNode> plan_and(const NodeContext& context);
+Result<PlannedNode> plan_or(const NodeContext& context);
+Result<PlannedNode> plan_xor(const NodeContext& context);
+Result<PlannedNode> plan_where(const NodeContext& context);
+Result<PlannedNode> plan_expand(const NodeContext& context);
+// Any number of inputs, taken pair by pair from the left.
+Result<PlannedNode> plan_min(const NodeContext& context);
+Result<PlannedNode> plan_max(const NodeContext& context);
+Result<PlannedNode> plan_sum(const NodeContext& context);
+Result<PlannedNode> plan_mean(const NodeContext& context);
+
+// unary_operators.cc
+Result<PlannedNode> plan_abs(const NodeContext& context);
+Result<PlannedNode> plan_cast(const NodeContext& context);
+Result<PlannedNode> plan_ceil(const NodeContext& context);
+Result<PlannedNode> plan_clip(const NodeContext& context);
+Result<PlannedNode> plan_elu(const NodeContext& context);
+Result<PlannedNode> plan_erf(const NodeContext& context);
+Result<PlannedNode> plan_exp(const NodeContext& context);
+Result<PlannedNode> plan_floor(const NodeContext& context);
+Result<PlannedNode> plan_gelu(const NodeContext& context);
+Result<PlannedNode> plan_hard_sigmoid(const NodeContext& context);
+Result<PlannedNode> plan_leaky_relu(const NodeContext& context);
+Result<PlannedNode> plan_log(const NodeContext& context);
+Result<PlannedNode> plan_neg(const NodeContext& context);
+Result<PlannedNode> plan_not(const NodeContext& context);
+Result<PlannedNode> plan_reciprocal(const NodeContext& context);
+Result<PlannedNode> plan_relu(const NodeContext& context);
+Result<PlannedNode> plan_sigmoid(const NodeContext& context);
+Result<PlannedNode> plan_sign(const NodeContext& context);
+Result<PlannedNode> plan_softplus(const NodeContext& context);
+Result<PlannedNode> plan_sqrt(const NodeContext& context);
+Result<PlannedNode> plan_tanh(const NodeContext& context);
+
+// matrix_operators.cc
+Result<PlannedNode> plan_gemm(const NodeContext& context);
+Result<PlannedNode> plan_matmul(const NodeContext& context);
+
+// lstm_operator.cc, gru_operator.cc
+Result<PlannedNode> plan_lstm(const NodeContext& context);
+Result<PlannedNode> plan_gru(const NodeContext& context);
+Result<PlannedNode> plan_rnn(const NodeContext& context);
+
+// normalisation_operators.cc
+Result<PlannedNode> plan_batch_normalization(const NodeContext& context);
+Result<PlannedNode> plan_layer_normalization(const NodeContext& context);
+Result<PlannedNode> plan_log_softmax(const NodeContext& context);
+Result<PlannedNode> plan_softmax(const NodeContext& context);
+
+// reduction_operators.cc
+Result<PlannedNode> plan_reduce_max(const NodeContext& context);
+Result<PlannedNode> plan_reduce_mean(const NodeContext& context);
+Result<PlannedNode> plan_reduce_min(const NodeContext& context);
+Result<PlannedNode> plan_reduce_sum(const NodeContext& context);
+Result<PlannedNode> plan_global_average_pool(const NodeContext& context);
+Result<PlannedNode> plan_global_max_pool(const NodeContext& context);
+
+// shape_operators.cc: no arithmetic on values.
+Result<PlannedNode> plan_constant(const NodeContext& context);
+Result<PlannedNode> plan_constant_of_shape(const NodeContext& context);
+Result<PlannedNode> plan_dropout(const NodeContext& context);
+Result<PlannedNode> plan_flatten(const NodeContext& context);
+Result<PlannedNode> plan_identity(const NodeContext& context);
+Result<PlannedNode> plan_reshape(const NodeContext& context);
+Result<PlannedNode> plan_shape(const NodeContext& context);
+Result<PlannedNode> plan_size(const NodeContext& context);
+Result<PlannedNode> plan_squeeze(const NodeContext& context);
+Result<PlannedNode> plan_unsqueeze(const NodeContext& context);
+
+// movement_operators.cc, slice_operator.cc
+Result<PlannedNode> plan_concat(const NodeContext& context);
+Result<PlannedNode> plan_gather(const NodeContext& context);
+Result<PlannedNode> plan_split(const NodeContext& context);
+Result<PlannedNode> plan_transpose(const NodeContext& context);
+Result<PlannedNode> plan_slice(const NodeContext& context);
+
+// convolution_operator.cc, pooling_operators.cc
+Result<PlannedNode> plan_conv(const NodeContext& context);
+Result<PlannedNode> plan_average_pool(const NodeContext& context);
+Result<PlannedNode> plan_max_pool(const NodeContext& context);
+
+}  // namespace tocsin

@@ -1,0 +1,66 @@
+// A graph made ready for planning: operators looked up, and everything that depends on weights
+// alone computed once.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "engines/graph/graph.h"
+#include "engines/reference/operator.h"
+#include "engines/reference/weight_store.h"
+
+namespace tocsin {
+
+struct ReferenceLimits {
+  std::size_t node_count_max = 20'000;
+  // Of constants computed from others, and of the memory a run needs: each alone.
+  std::size_t memory_bytes_max = std::size_t{1} << 31U;
+  std::size_t plan_count_max = 64;  // plans kept, one for each combination of input shapes
+};
+
+// A node's inputs as planning sees them, with their constants.
+struct NodeInputs {
+  std::vector<Operand> operands;
+  std::vector<std::optional<Tensor>> constants;
+
+  bool all_constant() const noexcept;
+};
+
+// Plans one node: the operator's own checks, the number of inputs and outputs, attributes, sizes.
+Result<PlannedNode> plan_node(const Graph& graph, std::size_t node_index, const NodeInputs& inputs,
+                              WeightStore& weights);
+
+// The outputs of a planned node whose inputs are all constants. `bytes_left` is lowered by their
+// size; an error if it does not suffice.
+Result<std::vector<Tensor>> fold_node(const PlannedNode& planned, const NodeInputs& inputs,
+                                      std::size_t& bytes_left);
+
+class PreparedGraph {
+ public:
+  // The error names the node; for an operator that is unknown here it names the engines that may
+  // have it.
+  static Result<PreparedGraph> prepare(Graph graph, const ReferenceLimits& limits);
+
+  const Graph& graph() const noexcept { return graph_; }
+  // Indices of the nodes that are left to be planned, in order.
+  const std::vector<std::size_t>& nodes() const noexcept { return nodes_; }
+  // One a value; set where it is a weight or depends on weights alone.
+  const std::vector<std::optional<Tensor>>& constants() const noexcept { return constants_; }
+  WeightStore& weights() noexcept { return weights_; }
+
+ private:
+  explicit PreparedGraph(Graph graph) : graph_(std::move(graph)) {}
+
+  Graph graph_;
+  std::vector<std::size_t> nodes_;
+  std::vector<std::optional<Tensor>> constants_;
+  WeightStore weights_;
+};
+
+// The error with the node it belongs to, and with the engines to turn to if something is not done
+// here.
+Error node_error(const Graph& graph, std::size_t node_index, const Error& error);
+
+}  // namespace tocsin

@@ -1,0 +1,162 @@
+// Checks and weights that LSTM, GRU and RNN share.
+#include "engines/reference/recurrent.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <limits>
+#include <string>
+
+namespace tocsin {
+namespace {
+
+Status check_activations(const NodeContext& context, std::size_t directions,
+                         const std::vector<std::string_view>& defaults) {
+  const std::vector<std::string> found = context.strings_attribute("activations");
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    std::string name = found[i];
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    if (i >= directions * defaults.size() || name != defaults[i % defaults.size()])
+      return unsupported("activation '" + found[i] +
+                         "' is not supported, only the default ones are");
+  }
+  return {};
+}
+
+Status check_shape(const NodeContext& context, std::size_t index, const char* name,
+                   const Shape& expected) {
+  if (!context.has_input(index) || context.input(index).shape == expected) return {};
+  return invalid("input " + std::string(name) + " has shape " +
+                 shape_text(context.input(index).shape) + ", expected " + shape_text(expected));
+}
+
+Status check_weights(const NodeContext& context, const RecurrentShape& shape) {
+  const auto d = static_cast<std::int64_t>(shape.directions);
+  const auto width = static_cast<std::int64_t>(shape.width());
+  const auto units = static_cast<std::int64_t>(shape.units);
+  TOCSIN_RETURN_IF_ERROR(
+      check_shape(context, 1, "W", {d, width, static_cast<std::int64_t>(shape.features)}));
+  TOCSIN_RETURN_IF_ERROR(check_shape(context, 2, "R", {d, width, units}));
+  TOCSIN_RETURN_IF_ERROR(check_shape(context, 3, "B", {d, 2 * width}));
+  for (std::size_t i = 1; i <= 3; ++i) {
+    if (!context.has_input(i)) continue;
+    TOCSIN_RETURN_IF_ERROR(context.require_float(i));
+    if (context.input(i).constant == nullptr)
+      return unsupported("its weights must be constants, input " + std::to_string(i) + " is not");
+  }
+  return {};
+}
+
+Status check_states(const NodeContext& context, const RecurrentShape& shape) {
+  TOCSIN_RETURN_IF_ERROR(
+      check_shape(context, 4, "sequence_lens", {static_cast<std::int64_t>(shape.batch)}));
+  if (context.has_input(4) && context.input(4).type != DataType::kInt32)
+    return invalid("sequence_lens must be int32");
+  for (std::size_t i = 5; i < std::min<std::size_t>(context.input_count(), 7); ++i) {
+    if (!context.has_input(i)) continue;
+    TOCSIN_RETURN_IF_ERROR(context.require_float(i));
+    TOCSIN_RETURN_IF_ERROR(check_shape(context, i, "initial state", shape.state_shape()));
+  }
+  return {};
+}
+
+}  // namespace
+
+Shape RecurrentShape::output_shape() const {
+  const auto t = static_cast<std::int64_t>(steps);
+  const auto b = static_cast<std::int64_t>(batch);
+  const auto d = static_cast<std::int64_t>(directions);
+  const auto h = static_cast<std::int64_t>(units);
+  return batch_first ? Shape{b, t, d, h} : Shape{t, d, b, h};
+}
+
+Shape RecurrentShape::state_shape() const {
+  const auto b = static_cast<std::int64_t>(batch);
+  const auto d = static_cast<std::int64_t>(directions);
+  const auto h = static_cast<std::int64_t>(units);
+  return batch_first ? Shape{b, d, h} : Shape{d, b, h};
+}
+
+Result<RecurrentShape> recurrent_shape(const NodeContext& context, std::size_t gates,
+                                       const std::vector<std::string_view>& activations) {
+  RecurrentShape shape;
+  shape.gates = gates;
+  TOCSIN_RETURN_IF_ERROR(context.require_float(0));
+  const Operand& x = context.input(0);
+  if (x.rank() != 3 || context.input(1).rank() != 3 || context.input(2).rank() != 3)
+    return invalid("X, W and R must have three dimensions");
+  const std::string direction = context.string_attribute("direction", "forward");
+  if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
+    return invalid("direction '" + direction + "' is none of forward, reverse, bidirectional");
+  shape.directions = direction == "bidirectional" ? 2 : 1;
+  shape.first_is_reverse = direction == "reverse";
+  shape.batch_first = context.int_attribute("layout", 0) != 0;
+  shape.steps = static_cast<std::size_t>(x.shape[shape.batch_first ? 1 : 0]);
+  shape.batch = static_cast<std::size_t>(x.shape[shape.batch_first ? 0 : 1]);
+  shape.features = static_cast<std::size_t>(x.shape[2]);
+  shape.units = static_cast<std::size_t>(context.input(2).shape[2]);
+  const auto hidden_size =
+      context.int_attribute("hidden_size", static_cast<std::int64_t>(shape.units));
+  if (hidden_size != static_cast<std::int64_t>(shape.units) || shape.units == 0)
+    return invalid("hidden_size is " + std::to_string(hidden_size) + ", R is " +
+                   shape_text(context.input(2).shape));
+  shape.clip = context.float_attribute("clip", std::numeric_limits<float>::infinity());
+  if (!(shape.clip > 0)) return invalid("clip must be positive");
+  shape.has_lengths = context.has_input(4);
+  TOCSIN_RETURN_IF_ERROR(check_activations(context, shape.directions, activations));
+  TOCSIN_RETURN_IF_ERROR(check_weights(context, shape));
+  TOCSIN_RETURN_IF_ERROR(check_states(context, shape));
+  return shape;
+}
+
+std::shared_ptr<const PackedMatrix> pack_gates(const NodeContext& context, std::size_t input,
+                                               std::size_t direction, const GateRows& rows) {
+  const Operand& weights = context.input(input);
+  const auto width = static_cast<std::size_t>(weights.shape[1]);
+  const auto inputs = static_cast<std::size_t>(weights.shape[2]);
+  const float* data = weights.values<float>().data() + (direction * width + rows.first) * inputs;
+  return context.weights().pack({data, rows.count, inputs, inputs, 1}, weights.is_weight);
+}
+
+std::vector<float> gate_bias(const NodeContext& context, const RecurrentShape& shape,
+                             std::size_t direction, bool recurrent_half) {
+  std::vector<float> bias(shape.width(), 0.0F);
+  if (!context.has_input(3)) return bias;
+  const std::span<const float> values = context.input(3).values<float>();
+  const std::size_t first = (2 * direction + (recurrent_half ? 1 : 0)) * shape.width();
+  std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(first), bias.size(), bias.begin());
+  return bias;
+}
+
+void load_states(const RecurrentShape& shape, std::size_t direction, const float* initial,
+                 float* states) noexcept {
+  for (std::size_t b = 0; b < shape.batch; ++b) {
+    float* state = states + b * shape.units;
+    if (initial == nullptr)
+      std::fill_n(state, shape.units, 0.0F);
+    else
+      std::copy_n(initial + shape.state_offset(direction, b), shape.units, state);
+  }
+}
+
+void store_states(const RecurrentShape& shape, std::size_t direction, const float* states,
+                  float* final_states) noexcept {
+  for (std::size_t b = 0; b < shape.batch; ++b)
+    std::copy_n(states + b * shape.units, shape.units,
+                final_states + shape.state_offset(direction, b));
+}
+
+void multiply_states(const RecurrentShape& shape, const StateProduct& product) noexcept {
+  DenseCall call;
+  call.weights = product.weights;
+  call.x = product.states;
+  call.x_stride = product.weights.input_count;
+  call.row_count = shape.batch;
+  call.bias = product.bias;
+  call.y = product.result;
+  call.y_stride = product.weights.output_count;
+  kernels().dense(call);
+}
+
+}  // namespace tocsin

@@ -1,0 +1,54 @@
+// A model in the reference engine: plans for each batch size, one working memory.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "engines/engine.h"
+#include "engines/reference/plan.h"
+
+namespace tocsin {
+
+// Runs on the calling thread whatever SessionOptions::thread_count says. Free first dimensions of
+// the inputs are the batch (1 to batch_max), all other free dimensions are `steps` long. Batches up
+// to batch_max are planned at load, up to ReferenceLimits::plan_count_max plans; a shape without a
+// plan is planned at its first run, which allocates then.
+class ReferenceSession : public Session {
+ public:
+  static Result<std::unique_ptr<Session>> load(Graph graph, const SessionOptions& options,
+                                               const ReferenceLimits& limits = {});
+
+  const ModelSignature& signature() const noexcept override { return prepared_.graph().signature; }
+  // NaNs in outputs are written as the quiet NaN 0x7fc00000.
+  bool run(std::span<const TensorView> inputs,
+           std::span<const TensorView> outputs) noexcept override;
+  const Error& error() const noexcept override { return error_; }
+
+ private:
+  ReferenceSession(PreparedGraph prepared, const SessionOptions& options,
+                   const ReferenceLimits& limits)
+      : prepared_(std::move(prepared)), options_(options), limits_(limits) {}
+
+  Status plan_batches();
+  std::vector<Shape> shapes_for_batch(std::int64_t batch) const;
+  bool matches(const Plan& plan, std::span<const TensorView> inputs) const noexcept;
+  Plan* find_plan(std::span<const TensorView> inputs) noexcept;
+  Result<Plan*> add_plan(const std::vector<Shape>& shapes);
+  Status check_input(std::size_t index, const TensorView& view) const;
+  Status check_outputs(const Plan& plan, std::span<const TensorView> outputs) const;
+  Status check_signature(const Plan& plan) const;
+  Status run_checked(std::span<const TensorView> inputs, std::span<const TensorView> outputs);
+
+  PreparedGraph prepared_;
+  SessionOptions options_;
+  ReferenceLimits limits_;
+  std::vector<std::unique_ptr<Plan>> plans_;
+  std::vector<const void*> input_pointers_;
+  Tensor arena_;
+  Error error_{ErrorCode::kOk, ""};
+};
+
+}  // namespace tocsin
