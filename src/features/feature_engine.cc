@@ -64,8 +64,7 @@ void FeatureEngine::State::advance_time() noexcept {
   if (is_first || exchange_time_ns >= now_ns) {
     now_ns = exchange_time_ns;
   } else if (elapsed_ns(exchange_time_ns, now_ns) > kWindowDurationNs.back()) {
-    now_ns = exchange_time_ns;
-    windows.restart_time();
+    now_ns = exchange_time_ns;  // before all that the windows of time hold: they start anew
     ++counters.time_restarts;
   }
 }

@@ -68,6 +68,8 @@ TEST(FeatureEngine, BookFeaturesAreThoseOfTheBook) {
   EXPECT_EQ(stream["depth_distance_10"], 13.5F);  // 18 below, 9 above
   EXPECT_EQ(stream["best_size_share_10"], static_cast<float>(4.0 / 85.0));
   EXPECT_EQ(stream["top_depth_ratio_500"], 1.0F);
+  stream(set_level().bid().ticks(100).units(88).end());  // 85 more than the 85 before
+  EXPECT_EQ(stream["top_depth_ratio_500"], static_cast<float>(170.0 * 2 / 255));
 }
 
 TEST(FeatureEngine, OrderFlowIsThatOfThePaper) {
@@ -87,6 +89,7 @@ TEST(FeatureEngine, OrderFlowIsThatOfThePaper) {
   stream(set_level().bid().ticks(101).units(0).end());  // and gone: e = -2; the bid's 7 show again
   EXPECT_EQ(stream["order_flow_1"], static_cast<float>(-2.0 * 4 / 41));
   EXPECT_EQ(stream["bid_queue_change"], -1.0F);
+  EXPECT_EQ(stream["order_flow_100"], static_cast<float>(2.0 * 4 / 41));
   EXPECT_EQ(stream["order_flow_1s"], static_cast<float>(2.0 * 4 / 41));
 }
 
@@ -142,7 +145,35 @@ TEST(FeatureEngine, MovesRangeAndVolatilityCountTheMidInTicks) {
   EXPECT_EQ(stream["mid_move_100"], -1.0F);
   EXPECT_EQ(stream["mid_move_1s"], 0.0F);
   EXPECT_EQ(stream["volatility_burst"], 0.0F);
+  EXPECT_EQ(stream["realised_volatility_20"], 0.0F);
+  EXPECT_EQ(stream["realised_volatility_500"], 5.0F);
   EXPECT_EQ(stream["realised_volatility_10s"], 5.0F);
+  move_to(98, 13 * kSecond);
+  EXPECT_EQ(stream["realised_volatility_10s"], 1.0F);
+  EXPECT_EQ(stream["mid_move_1s"], -1.0F);
+  // 1 in 20 updates against 26 in 34.
+  EXPECT_EQ(stream["volatility_burst"], static_cast<float>(std::sqrt(34.0 / (26 * 20))));
+}
+
+TEST(FeatureEngine, PricesMayBeNegativeAndOffTheGrid) {
+  OrderBook book;
+  FeatureEngine engine(FeatureSchema::whole_catalogue(), Instrument{"SPREAD", 3 * kTick, kUnit});
+  FeatureFrame frame;
+  const auto move = [&](std::int64_t bid_ticks) {
+    for (const MarketEvent& event :
+         {MarketEvent(EventBuilder(EventKind::kClear)),
+          MarketEvent(set_level().bid().ticks(bid_ticks).units(1)),
+          MarketEvent(set_level().ask().ticks(bid_ticks + 1).units(1).end())}) {
+      engine.on_event(event, book.apply(event));
+    }
+    EXPECT_TRUE(engine.complete_update(book, frame));
+    return frame.values[static_cast<std::size_t>(Feature::kMidMove1)];
+  };
+  // The mid in half ticks is rounded down: -3 / 3, -5 / 3, -1 / 3, 1 / 3.
+  EXPECT_EQ(move(-2), 0.0F);
+  EXPECT_EQ(move(-3), -0.5F);
+  EXPECT_EQ(move(-1), 0.5F);
+  EXPECT_EQ(move(0), 0.5F);
 }
 
 TEST(FeatureEngine, VolumeAnomalyCountsDeviationsOfTheUsualVolume) {
@@ -176,12 +207,15 @@ TEST(FeatureEngine, TimesAreSinceTheLastUpdateAndTrade) {
   stream.quote(1, 1, 12 * 3'600 * kSecond);
   EXPECT_EQ(stream["time_since_update"], 0.0F);
   EXPECT_EQ(stream["time_since_trade"], 0.0F);
+  EXPECT_EQ(stream["time_of_day_sin"], 0.0F);
   EXPECT_EQ(stream["time_of_day_cos"], -1.0F);
   stream(trade().units(1).time_ns(12 * 3'600 * kSecond + 7'000).end());
   EXPECT_EQ(stream["time_since_update"], 3.0F);
   stream.quote(1, 2, 12 * 3'600 * kSecond + 22'000);
   EXPECT_EQ(stream["time_since_update"], 4.0F);
   EXPECT_EQ(stream["time_since_trade"], 4.0F);
+  stream.quote(1, 3, 18 * 3'600 * kSecond);
+  EXPECT_EQ(stream["time_of_day_sin"], -1.0F);
 }
 
 TEST(FeatureEngine, TimeThatRunsBackwardsStandsStillOrStartsAnew) {

@@ -10,8 +10,9 @@
 namespace tocsin {
 namespace {
 
-// `now_ns` must not lie before `then_ns`; the difference of any two times fits.
+// A time ahead of now is older than any window: time has started anew since.
 std::uint64_t age_ns(std::int64_t then_ns, std::int64_t now_ns) noexcept {
+  if (then_ns > now_ns) return UINT64_MAX;
   return static_cast<std::uint64_t>(now_ns) - static_cast<std::uint64_t>(then_ns);
 }
 
@@ -85,12 +86,6 @@ void RollingWindows::grow() {
   }
   records_ = std::move(larger);
   ring_size_ = larger_size;
-}
-
-void RollingWindows::restart_time() noexcept {
-  for (std::size_t i = kFirstTimeWindow; i < kWindowCount; ++i) {
-    windows_[i] = WindowSums{.first_update = next_update_};
-  }
 }
 
 template <typename Beats>

@@ -20,11 +20,9 @@ class RollingWindows {
   };
   explicit RollingWindows(const Options& options);
 
-  // Times must not fall but after restart_time(). Allocates only where a window of time holds more
-  // updates than its capacity and than ever before.
+  // Times must not fall, but below all that the windows of time hold: that empties them. Allocates
+  // only where a window of time holds more updates than its capacity and than ever before.
   void push(const UpdateRecord& record);
-  // Empties the windows of time: what they hold cannot be compared with the times that follow.
-  void restart_time() noexcept;
 
   const AllWindows& windows() const noexcept { return windows_; }
   std::uint64_t truncated_count() const noexcept { return truncated_count_; }

@@ -91,13 +91,26 @@ TEST(RollingWindows, SumsOfTheLargestSummandsFitAFullWindow) {
   EXPECT_EQ(windows.truncated_count(), 20U);
 }
 
-TEST(RollingWindows, RestartEmptiesTheWindowsOfTimeAlone) {
+TEST(RollingWindows, AWindowOfTimeHoldsWhatIsYoungerThanItsLength) {
+  RollingWindows windows({});
+  UpdateRecord record{};
+  const auto count_at = [&](std::int64_t time_ns) {
+    record.time_ns = time_ns;
+    windows.push(record);
+    return windows.windows()[static_cast<std::size_t>(Window::k1Second)].update_count;
+  };
+  EXPECT_EQ(count_at(0), 1U);
+  EXPECT_EQ(count_at(999'999'999), 2U);
+  EXPECT_EQ(count_at(1'000'000'000), 2U);
+  EXPECT_EQ(count_at(1'999'999'999), 2U);
+}
+
+TEST(RollingWindows, TimeThatFallsBelowAllTheyHoldEmptiesTheWindowsOfTime) {
   RollingWindows windows({});
   UpdateRecord record{};
   record.summands.fill(1);
   record.time_ns = 100'000'000'000;
   for (int i = 0; i < 30; ++i) windows.push(record);
-  windows.restart_time();
   record.time_ns = 7;
   windows.push(record);
   const AllWindows& all = windows.windows();
