@@ -85,7 +85,7 @@ void YamlSession::find_duplicates(const YamlValue& value, const std::string& pat
   }
 }
 
-void YamlSession::find_unknown(const YamlNode& node, std::vector<YamlProblem>& problems) const {
+void YamlSession::find_unknown(const YamlNode& node, std::vector<YamlProblem>& problems) {
   if (node.mapping == nullptr) return;
   std::vector<std::string_view> known;
   std::string listing;

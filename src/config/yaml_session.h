@@ -96,7 +96,7 @@ class YamlSession {
                   std::vector<typename Type::Value>& values, const Type& type);
 
   void find_duplicates(const YamlValue& value, const std::string& path);
-  void find_unknown(const YamlNode& node, std::vector<YamlProblem>& problems) const;
+  static void find_unknown(const YamlNode& node, std::vector<YamlProblem>& problems);
   bool append_effective(const YamlNode& node, std::size_t indent, std::string& text) const;
   void append_nodes(const YamlSetting& setting, std::size_t indent, std::string& text) const;
 

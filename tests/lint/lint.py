@@ -56,7 +56,7 @@ def layers_of(tree: SourceTree) -> List[Tuple[int, str]]:
 
 
 def cpp_files(tree: SourceTree, under: str = "") -> List[str]:
-    return tree.select(".h", ".cc", ".cu", ".cuh", under=under)
+    return tree.select(".h", ".cc", ".inc", ".cu", ".cuh", under=under)
 
 
 def is_test_code(path: str) -> bool:

@@ -75,6 +75,7 @@ CASES = [
          {"src/ingest/source.h": HEADER + "#include <spdlog/spdlog.h>\n"},
          ["src/ingest/source.h:3"]),
     Case("files_are_short", {"src/base/a.cc": lines(501)}, ["src/base/a.cc:501"]),
+    Case("files_are_short", {"src/base/a.inc": lines(501)}, ["src/base/a.inc:501"]),
     Case("files_are_short", {"python/a.py": lines(501, "x = 1\n")}, ["python/a.py:501"]),
     Case("files_are_short", {"src/base/a.cc": lines(500), "docs/long.md": lines(900)}, []),
     Case("functions_are_short", {"src/base/a.cc": "int f() " + body(71)}, ["src/base/a.cc:1"]),
