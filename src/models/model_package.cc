@@ -80,7 +80,7 @@ Result<std::string> read_file(const fs::path& path, std::size_t size_bytes_max) 
     return Error(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kFailedPrecondition,
                  path.string() + ": " + std::strerror(errno));
   }
-  constexpr std::size_t kChunkBytes = 256 * 1024;
+  constexpr std::size_t kChunkBytes = std::size_t{256} << 10;
   std::string bytes;
   std::size_t count = 0;
   do {

@@ -19,7 +19,7 @@ static_assert(std::endian::native == std::endian::little, "values are copied as 
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::string_view kExtension = ".npy";
-constexpr std::size_t kChunkBytes = 64 * 1024;
+constexpr std::size_t kChunkBytes = std::size_t{64} << 10;
 
 struct ArchiveFree {
   void operator()(archive* handle) const noexcept { archive_read_free(handle); }
