@@ -1,0 +1,78 @@
+#include "runtime/run_config.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/run.h"
+#include "support/data_path.h"
+
+namespace tocsin {
+namespace {
+
+constexpr std::string_view kMinimal =
+    "name: x\n"
+    "source:\n"
+    "  path: feed.gz\n"
+    "model:\n"
+    "  package: /models/m\n"
+    "output:\n"
+    "  folder: out\n";
+
+std::string with(const std::string& from, const std::string& to) {
+  std::string text(kMinimal);
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+std::string error_of(const std::string& text) {
+  const Result<RunConfig> config = parse_run_config(text, "test.yaml", "/folder");
+  return config.ok() ? "" : config.error().message();
+}
+
+TEST(RunConfig, ResolvesPathsAgainstTheFolderOfTheFile) {
+  const Result<RunConfig> config = parse_run_config(kMinimal, "test.yaml", "/folder");
+  ASSERT_TRUE(config.ok()) << config.error().message();
+  EXPECT_EQ(config->source.file.path, "/folder/feed.gz");
+  EXPECT_EQ(config->model.package, "/models/m");
+  EXPECT_EQ(config->output.folder, "/folder/out");
+  EXPECT_EQ(config->model.engine, "reference");
+  EXPECT_FALSE(config->source.file.format.has_value());
+}
+
+TEST(RunConfig, NamesLineKeyAndNearestKeyOfAnUnknownOne) {
+  const std::string message = error_of(with("  path:", "  pth:"));
+  EXPECT_NE(message.find("test.yaml:3"), std::string::npos) << message;
+  EXPECT_NE(message.find("source.pth"), std::string::npos) << message;
+  EXPECT_NE(message.find("'path'"), std::string::npos) << message;
+}
+
+TEST(RunConfig, RefusesValuesOutOfRange) {
+  EXPECT_NE(error_of(with("output:\n", "decision:\n  threshold: 1.5\noutput:\n")), "");
+  EXPECT_NE(error_of(with("output:\n", "decision:\n  cooldown_ms: -1\noutput:\n")), "");
+  EXPECT_NE(error_of(with("output:\n", "decision:\n  untrusted_book: maybe\noutput:\n")), "");
+  EXPECT_NE(error_of(with("output:\n",
+                          "decision:\n  threshold: 0.5\n  release_threshold: 0.6\noutput:\n")),
+            "");
+  EXPECT_EQ(error_of(with("output:\n", "decision:\n  threshold: 0.5\noutput:\n")), "");
+}
+
+TEST(RunConfig, EffectiveValuesReadBackTheSame) {
+  const Result<RunConfig> config = parse_run_config(kMinimal, "test.yaml", "/folder");
+  ASSERT_TRUE(config.ok());
+  const Result<RunConfig> again = config_from_record(recorded_config(*config));
+  ASSERT_TRUE(again.ok()) << again.error().message();
+  EXPECT_EQ(again->source.file.path, config->source.file.path);
+  EXPECT_EQ(again->output.folder, config->output.folder);
+  EXPECT_EQ(again->decision.cooldown_ms, config->decision.cooldown_ms);
+  EXPECT_EQ(recorded_config(*again), recorded_config(*config));
+}
+
+TEST(RunConfig, EveryBundledConfigurationIsGood) {
+  for (const char* name : {"btcusdt.yaml", "aapl.yaml"}) {
+    const Result<RunConfig> config = read_run_config(tocsin_source_path("config/") + name);
+    EXPECT_TRUE(config.ok()) << config.error().message();
+  }
+}
+
+}  // namespace
+}  // namespace tocsin
