@@ -1,0 +1,138 @@
+// The duty cycle of the sinks' thread.
+#include "sinks/sink_thread.h"
+
+#include <algorithm>
+
+#include "concurrency/idle_strategy.h"
+
+namespace tocsin {
+namespace {
+
+constexpr std::uint32_t kCycleDecisionsMax = 256;
+
+}  // namespace
+
+SinkThread::SinkThread(const SinkThreadParts& parts, const SinkThreadOptions& options)
+    : parts_(parts), options_(options), last_flush_ns_(parts.clock.monotonic_time_ns()) {
+  for (Sink* const sink : parts_.sinks) outboxes_.emplace_back(*sink, options_.outbox);
+  alert_.source = parts_.run.source_name;
+  alert_.model = parts_.run.model_name + "/" + parts_.run.model_version;
+  alert_.engine = parts_.run.engine;
+}
+
+SinkThread::~SinkThread() = default;
+
+void SinkThread::start() {
+  TOCSIN_ASSERT(!thread_.joinable());
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+Status SinkThread::stop() {
+  if (thread_.joinable()) {
+    thread_.request_stop();
+    thread_.join();
+  } else {
+    finish();
+  }
+  return ledger_status_;
+}
+
+void SinkThread::run(const std::stop_token& stop) noexcept {
+  IdleStrategy idle;
+  while (!stop.stop_requested()) idle.idle(duty_cycle());
+  finish();
+}
+
+void SinkThread::finish() noexcept {
+  while (duty_cycle() > 0) continue;
+  if (!failed())
+    for (AlertOutbox& outbox : outboxes_) outbox.close();
+  flush(parts_.clock.monotonic_time_ns());
+}
+
+std::uint32_t SinkThread::duty_cycle() noexcept {
+  std::uint32_t work_count = 0;
+  DecisionRecord decision;
+  while (work_count < kCycleDecisionsMax && parts_.decisions.try_pop(decision)) {
+    handle(decision, parts_.clock.monotonic_time_ns());
+    ++work_count;
+  }
+  const std::int64_t now_ns = parts_.clock.monotonic_time_ns();
+  if (!failed()) {
+    for (AlertOutbox& outbox : outboxes_) {
+      const std::uint32_t left_count = outbox.retry(now_ns);
+      work_count += left_count;
+      unflushed_count_ += left_count;
+    }
+  }
+  if (unflushed_count_ >= options_.flush_record_count ||
+      (unflushed_count_ > 0 && now_ns - last_flush_ns_ >= options_.flush_interval_ns))
+    flush(now_ns);
+  return work_count;
+}
+
+void SinkThread::handle(DecisionRecord& decision, std::int64_t now_ns) {
+  ++counters_.taken;
+  if (failed()) {
+    ++counters_.after_failure;
+    return;
+  }
+  decision.durations[Stage::kHandoff] =
+      std::max<std::int64_t>(now_ns - decision.decided_time_ns, 0);
+  handoff_.record(decision.durations[Stage::kHandoff]);
+  ++unflushed_count_;
+  const Status status = write_and_offer(decision, now_ns);
+  if (!status.ok()) fail(status.error());
+}
+
+Status SinkThread::write_and_offer(const DecisionRecord& decision, std::int64_t now_ns) {
+  const bool is_alert = decision.verdict == Verdict::kAlert;
+  if (!is_alert && !decision.sampled) return {};
+  const std::string_view symbol = parts_.symbols.symbol(decision.frame.instrument);
+  TOCSIN_ASSIGN_OR_RETURN(const bool appended, parts_.ledger.append(decision, symbol));
+  ++(appended ? counters_.appended : counters_.already_durable);
+  if (!is_alert) return {};
+  // An alert leaves after its proof: what the operating system holds survives the end of this
+  // process.
+  TOCSIN_RETURN_IF_ERROR(parts_.ledger.write_out());
+  ++counters_.alerts;
+  event_to_alert_.record(decision.durations.total_ns());
+  offer(decision, !appended, now_ns);
+  return {};
+}
+
+void SinkThread::offer(const DecisionRecord& decision, bool repeated, std::int64_t now_ns) {
+  alert_.decision = decision;
+  alert_.symbol.assign(parts_.symbols.symbol(decision.frame.instrument));
+  TOCSIN_ASSERT(decision.rule_index < parts_.run.rules.size());
+  alert_.rule = parts_.run.rules[decision.rule_index];
+  alert_.repeated = repeated;
+  for (AlertOutbox& outbox : outboxes_) outbox.offer(alert_, now_ns);
+}
+
+// The ledger first: whatever a sink holds durably is proved durably.
+void SinkThread::flush(std::int64_t now_ns) {
+  last_flush_ns_ = now_ns;
+  unflushed_count_ = 0;
+  if (!failed()) {
+    const Status status = parts_.ledger.flush();
+    if (!status.ok()) fail(status.error());
+  }
+  bool all_flushed = true;
+  for (AlertOutbox& outbox : outboxes_) {
+    const Status status = outbox.sink().flush();
+    if (status.ok()) continue;
+    ++counters_.failed_flushes;
+    last_flush_error_ = status.error();
+    all_flushed = false;
+  }
+  if (!all_flushed) unflushed_count_ = 1;  // again after the interval
+}
+
+void SinkThread::fail(const Error& error) noexcept {
+  if (failed()) return;
+  ledger_status_ = error;
+  failed_.store(true, std::memory_order_release);
+}
+
+}  // namespace tocsin
