@@ -21,7 +21,7 @@ META_COLUMNS = [
 
 @dataclasses.dataclass(frozen=True)
 class Frames:
-    """Frames of one instrument in time order: values [n, F], records [n], mids in half ticks [n]."""
+    """One instrument in time order: values [n, F], records [n], mids in half ticks [n]."""
 
     values: np.ndarray  # float32
     records: np.ndarray  # int64, position in the source

@@ -12,7 +12,9 @@ import torch
 OPSET = 17
 
 
-def export_onnx(network: torch.nn.Module, feature_count: int, steps: int, path: pathlib.Path) -> None:
+def export_onnx(
+    network: torch.nn.Module, feature_count: int, steps: int, path: pathlib.Path
+) -> None:
     """Exports the network with free batch and time axes."""
     network.eval()
     torch.onnx.export(

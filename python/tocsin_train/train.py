@@ -105,7 +105,7 @@ def fit(scorer: WindowScorer, target: np.ndarray, split: Split, recipe: Recipe) 
 
 
 def samples(scorer: WindowScorer, split: Split, recipe: Recipe) -> dict[str, np.ndarray]:
-    """Validation windows with outputs, for each length: evenly spread, the highest scores among them."""
+    """Validation windows with outputs, for each length: half spread evenly, half the highest."""
     arrays = {}
     ends = np.asarray(split.validation)
     for steps in recipe.steps_allowed:
@@ -118,7 +118,9 @@ def samples(scorer: WindowScorer, split: Split, recipe: Recipe) -> dict[str, np.
     return arrays
 
 
-def evaluate(scorer: WindowScorer, target: np.ndarray, split: Split, recipe: Recipe, records) -> list:
+def evaluate(
+    scorer: WindowScorer, target: np.ndarray, split: Split, recipe: Recipe, records: np.ndarray
+) -> list:
     ends = np.asarray([end for end in split.test if end < len(target)])
     data = f"{recipe.source}, records {records[ends[0]]} to {records[ends[-1]]} (not seen)"
     values = scorer.values.numpy()
@@ -193,11 +195,16 @@ def train(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("recipe", type=pathlib.Path)
     parser.add_argument("frames", type=pathlib.Path, help="CSV of `tocsin features export`")
     parser.add_argument(
-        "--catalogue", type=pathlib.Path, required=True, help="JSON of `tocsin features list --json`"
+        "--catalogue",
+        type=pathlib.Path,
+        required=True,
+        help="JSON of `tocsin features list --json`",
     )
     parser.add_argument("--models", type=pathlib.Path, default=pathlib.Path("models"))
     arguments = parser.parse_args()

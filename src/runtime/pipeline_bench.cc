@@ -10,7 +10,7 @@
 
 #include "base/allocation_counter.h"
 #include "features/feature_engine.h"
-#include "runtime/distribution_json.h"
+#include "runtime/distribution_fields.h"
 #include "runtime/frame_builder.h"
 
 namespace tocsin {
@@ -142,7 +142,7 @@ std::string pipeline_bench_json(const PipelineBenchReport& report) {
   json stages = json::object();
   for (const Stage stage : {Stage::kDecode, Stage::kBook, Stage::kFeatures})
     stages[std::string(stage_name(stage))] =
-        distribution_json(report.stages_ns[static_cast<std::size_t>(stage)]);
+        distribution_fields(report.stages_ns[static_cast<std::size_t>(stage)]);
   const json root = {{"messages", report.messages},
                      {"frames", report.frames},
                      {"passes", report.passes},

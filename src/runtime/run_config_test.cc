@@ -29,6 +29,14 @@ std::string error_of(const std::string& text) {
   return config.ok() ? "" : config.error().message();
 }
 
+// What was a default once is a written value when it is read back.
+std::string without_marks(std::string text) {
+  constexpr std::string_view kMark = "  # default";
+  for (std::size_t at = 0; (at = text.find(kMark)) != std::string::npos;)
+    text.erase(at, kMark.size());
+  return text;
+}
+
 TEST(RunConfig, ResolvesPathsAgainstTheFolderOfTheFile) {
   const Result<RunConfig> config = parse_run_config(kMinimal, "test.yaml", "/folder");
   ASSERT_TRUE(config.ok()) << config.error().message();
@@ -43,7 +51,7 @@ TEST(RunConfig, NamesLineKeyAndNearestKeyOfAnUnknownOne) {
   const std::string message = error_of(with("  path:", "  pth:"));
   EXPECT_NE(message.find("test.yaml:3"), std::string::npos) << message;
   EXPECT_NE(message.find("source.pth"), std::string::npos) << message;
-  EXPECT_NE(message.find("'path'"), std::string::npos) << message;
+  EXPECT_NE(message.find("nearest known key is 'source.path'"), std::string::npos) << message;
 }
 
 TEST(RunConfig, RefusesValuesOutOfRange) {
@@ -64,7 +72,7 @@ TEST(RunConfig, EffectiveValuesReadBackTheSame) {
   EXPECT_EQ(again->source.file.path, config->source.file.path);
   EXPECT_EQ(again->output.folder, config->output.folder);
   EXPECT_EQ(again->decision.cooldown_ms, config->decision.cooldown_ms);
-  EXPECT_EQ(recorded_config(*again), recorded_config(*config));
+  EXPECT_EQ(without_marks(recorded_config(*again)), without_marks(recorded_config(*config)));
 }
 
 TEST(RunConfig, EveryBundledConfigurationIsGood) {

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/decimal.h"
-#include "runtime/distribution_json.h"
+#include "runtime/distribution_fields.h"
 #include "sinks/sink.h"
 
 namespace tocsin {
@@ -100,7 +100,7 @@ std::string run_summary_json(const RunSummary& summary) {
   json stages = json::object();
   for (std::size_t i = 0; i < kStageCount; ++i)
     stages[std::string(stage_name(static_cast<Stage>(i)))] =
-        distribution_json(summary.stages_ns[i]);
+        distribution_fields(summary.stages_ns[i]);
   json buckets = json::array();
   for (const auto& [upper_ns, count] : summary.event_to_alert_buckets)
     buckets.push_back({upper_ns, count});
@@ -138,7 +138,7 @@ std::string run_summary_json(const RunSummary& summary) {
       {"release_threshold", summary.release_threshold},
       {"rescored", 0},
       {"stages_ns", stages},
-      {"event_to_alert_ns", distribution_json(summary.event_to_alert_ns)},
+      {"event_to_alert_ns", distribution_fields(summary.event_to_alert_ns)},
       {"event_to_alert_buckets", buckets},
       {"wall_s", wall_s},
       {"events_per_s", wall_s > 0 ? static_cast<double>(summary.input.events) / wall_s : 0.0},
