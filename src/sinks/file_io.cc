@@ -130,17 +130,44 @@ Result<std::vector<std::byte>> read_whole_file(const std::string& path) {
   }
 }
 
+namespace {
+
+Status append_text(OutputFile& file, std::string_view content) {
+  std::size_t written_bytes = 0;
+  return file.append(std::as_bytes(std::span(content.data(), content.size())), written_bytes);
+}
+
+Status write_and_rename(const std::string& temporary, const std::string& target,
+                        std::string_view content) {
+  TOCSIN_ASSIGN_OR_RETURN(OutputFile file, OutputFile::open(temporary));
+  TOCSIN_RETURN_IF_ERROR(append_text(file, content));
+  TOCSIN_RETURN_IF_ERROR(file.sync());
+  if (::rename(temporary.c_str(), target.c_str()) != 0)
+    return file_error(target, "be replaced", errno);
+  return {};
+}
+
+}  // namespace
+
 Status replace_file(const std::string& path, std::string_view content) {
-  const std::string temporary = path + ".tmp";
+  std::error_code error;
+  // A symbolic link stays one: what it points to is replaced.
+  const std::filesystem::path resolved = std::filesystem::weakly_canonical(path, error);
+  const std::string target = error ? path : resolved.string();
+  const std::filesystem::file_status status = std::filesystem::status(target, error);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    TOCSIN_ASSIGN_OR_RETURN(OutputFile device, OutputFile::open(target));
+    return append_text(device, content);
+  }
+  const std::string temporary = target + ".tmp";
   if (::unlink(temporary.c_str()) != 0 && errno != ENOENT)
     return file_error(temporary, "be removed", errno);
-  TOCSIN_ASSIGN_OR_RETURN(OutputFile file, OutputFile::open(temporary));
-  std::size_t written_bytes = 0;
-  TOCSIN_RETURN_IF_ERROR(
-      file.append(std::as_bytes(std::span(content.data(), content.size())), written_bytes));
-  TOCSIN_RETURN_IF_ERROR(file.sync());
-  if (::rename(temporary.c_str(), path.c_str()) != 0) return file_error(path, "be replaced", errno);
-  return sync_folder(std::filesystem::path(path).parent_path().string());
+  const Status written = write_and_rename(temporary, target, content);
+  if (!written.ok()) {
+    ::unlink(temporary.c_str());
+    return written;
+  }
+  return sync_folder(std::filesystem::path(target).parent_path().string());
 }
 
 Status sync_folder(const std::string& path) {

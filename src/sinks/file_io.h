@@ -52,6 +52,7 @@ class OutputFile {
 Result<std::vector<std::byte>> read_whole_file(const std::string& path);
 // Replaces the file in one step: it holds the old content or the new one, never a part, whatever
 // happens. Durable when it returns.
+// A device or a pipe is written instead; a symbolic link stays one.
 Status replace_file(const std::string& path, std::string_view content);
 // Makes created, renamed and removed names of a folder durable.
 Status sync_folder(const std::string& path);
