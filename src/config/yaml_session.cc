@@ -137,16 +137,16 @@ std::string YamlSession::effective(const YamlNode& node) const {
 bool YamlSession::append_effective(const YamlNode& node, std::size_t indent,
                                    std::string& text) const {
   bool has_values = false;
-  const std::string margin(indent, ' ');
   for (const YamlSetting& setting : node.settings) {
     if (setting.kind == YamlSetting::Kind::kNamed) continue;
     const std::string key = yaml_text(std::string_view(setting.key));
+    text.append(indent, ' ');
     if (setting.kind == YamlSetting::Kind::kUnset) {
-      text += margin + "# " + key + " is not set\n";
+      text += "# " + key + " is not set\n";
       continue;
     }
     has_values = true;
-    text += margin + key + ":";
+    text += key + ":";
     if (setting.kind == YamlSetting::Kind::kValue) {
       text += " " + setting.text + (setting.is_default ? "  # default\n" : "\n");
     } else if (setting.nodes.empty()) {
