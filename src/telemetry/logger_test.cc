@@ -151,6 +151,7 @@ TEST(Logger, ThreadsNeverMixTheirLines) {
   LogCapture capture;
   {
     std::vector<std::jthread> threads;
+    threads.reserve(kThreads);
     for (int t = 0; t < kThreads; ++t) {
       threads.emplace_back([t] {
         for (int i = 0; i < kMessages; ++i) {
