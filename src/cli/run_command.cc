@@ -94,6 +94,7 @@ std::string stages_text(const RunSummary& s) {
   TextTable table({"stage", "count", "p50", "p99", "p99.9", "max"});
   for (std::size_t i = 0; i < kStageCount; ++i)
     add_stage_row(table, std::string(stage_name(static_cast<Stage>(i))), s.stages_ns[i]);
+  add_stage_row(table, "event to decision", s.event_to_decision_ns);
   add_stage_row(table, "event to alert", s.event_to_alert_ns);
   return table.text();
 }

@@ -113,6 +113,7 @@ bool Pipeline::decide(const FeatureFrame& frame, float score, StageDurations& du
   durations[Stage::kDecision] = end_ns - start_ns;
   for (std::size_t i = 0; i < static_cast<std::size_t>(Stage::kHandoff); ++i)
     stages_[i].record(durations.ns[i]);
+  event_to_decision_.record(durations.total_ns());
   return alerts;
 }
 

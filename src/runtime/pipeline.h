@@ -69,6 +69,8 @@ class Pipeline {
   const LatencyHistogram& stage(Stage stage) const noexcept {
     return stages_[static_cast<std::size_t>(stage)];
   }
+  // From the record in hand to the decision, of every scored window.
+  const LatencyHistogram& event_to_decision() const noexcept { return event_to_decision_; }
   OutcomeCounters outcomes(SeenPart part) const noexcept;
   const SeriesRecorder& series() const noexcept { return series_; }
   const std::vector<AlertLine>& alert_lines() const noexcept { return alert_lines_; }
@@ -94,6 +96,7 @@ class Pipeline {
   SeriesRecorder series_;
   std::vector<AlertLine> alert_lines_;
   std::array<LatencyHistogram, kStageCount> stages_;
+  LatencyHistogram event_to_decision_;
   PipelineCounters counters_;
   InputPosition last_position_;
   std::uint64_t since_sample_ = 0;

@@ -282,8 +282,9 @@ RunSummary summarise(const RunConfig& config, const RunState& state, const Pipel
   summary.already_durable = sinks.counters().already_durable;
   summary.stages_ns[static_cast<std::size_t>(Stage::kHandoff)] = sinks.handoff().distribution();
   summary.event_to_alert_ns = sinks.event_to_alert().distribution();
-  for (const HistogramBucket& bucket : sinks.event_to_alert().buckets())
-    summary.event_to_alert_buckets.emplace_back(bucket.upper_ns, bucket.count);
+  summary.event_to_decision_ns = pipeline.event_to_decision().distribution();
+  for (const HistogramBucket& bucket : pipeline.event_to_decision().buckets())
+    summary.event_to_decision_buckets.emplace_back(bucket.upper_ns, bucket.count);
   summary.folder = config.output.folder;
   summary.ledger_path = config.output.folder + "/ledger";
   summary.ledger_records = state.ledger->records();

@@ -102,7 +102,7 @@ std::string run_summary_json(const RunSummary& summary) {
     stages[std::string(stage_name(static_cast<Stage>(i)))] =
         distribution_fields(summary.stages_ns[i]);
   json buckets = json::array();
-  for (const auto& [upper_ns, count] : summary.event_to_alert_buckets)
+  for (const auto& [upper_ns, count] : summary.event_to_decision_buckets)
     buckets.push_back({upper_ns, count});
   const double wall_s = static_cast<double>(summary.wall_duration_ns) / 1e9;
   const json root = {
@@ -139,7 +139,8 @@ std::string run_summary_json(const RunSummary& summary) {
       {"rescored", 0},
       {"stages_ns", stages},
       {"event_to_alert_ns", distribution_fields(summary.event_to_alert_ns)},
-      {"event_to_alert_buckets", buckets},
+      {"event_to_decision_ns", distribution_fields(summary.event_to_decision_ns)},
+      {"event_to_decision_buckets", buckets},
       {"wall_s", wall_s},
       {"events_per_s", wall_s > 0 ? static_cast<double>(summary.input.events) / wall_s : 0.0},
       {"allocations_after_warmup", summary.allocations_after_warmup},

@@ -65,8 +65,9 @@ struct RunSummary {
   std::int64_t burst_horizon_frames = 0;
 
   std::array<Distribution, kStageCount> stages_ns{};
-  Distribution event_to_alert_ns;
-  std::vector<std::pair<std::int64_t, std::uint64_t>> event_to_alert_buckets;  // upper bound, count
+  Distribution event_to_alert_ns;     // alerts, hand-off included
+  Distribution event_to_decision_ns;  // all scored windows, without the hand-off
+  std::vector<std::pair<std::int64_t, std::uint64_t>> event_to_decision_buckets;  // upper, count
   std::int64_t wall_duration_ns = 0;
   std::uint64_t allocations_after_warmup = 0;
   std::uint64_t ring_full_waits = 0;
