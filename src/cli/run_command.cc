@@ -67,7 +67,7 @@ std::string counts_text(const RunSummary& s) {
                                        determinism_name(s.determinism), s.isa, s.steps)});
   table.add_row({"allocations after warm-up", with_thousands(s.allocations_after_warmup)});
   table.add_row(
-      {"ledger", fmt::format("{}: {} records, head {}", s.ledger_path,
+      {"ledger", fmt::format("{}: {} records, head {}", readable_path(s.ledger_path),
                              with_thousands(s.ledger_records), s.ledger_head.substr(0, 16))});
   return table.text();
 }
@@ -103,8 +103,8 @@ std::string summary_text(const RunSummary& s) {
   std::string text = "\n" + counts_text(s) + "\n" + outcomes_text(s) + "\n" + stages_text(s);
   for (const InputFault& fault : s.faults)
     text += fmt::format("  record {}: {}\n", fault.record, fault.message);
-  text +=
-      fmt::format("\n  next: tocsin plot {}   tocsin audit verify {}\n", s.folder, s.ledger_path);
+  text += fmt::format("\n  next: tocsin plot {}   tocsin audit verify {}\n",
+                      readable_path(s.folder), readable_path(s.ledger_path));
   return text;
 }
 

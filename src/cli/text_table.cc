@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <string_view>
 
 #include "base/assert.h"
@@ -65,6 +66,12 @@ std::string with_thousands(std::uint64_t value) {
 
 std::string equal_of_compared(std::uint64_t equal, std::uint64_t compared) {
   return fmt::format("{} of {} equal", with_thousands(equal), with_thousands(compared));
+}
+
+std::string readable_path(const std::string& path) {
+  std::error_code failed;
+  const std::string relative = std::filesystem::proximate(path, failed).string();
+  return failed || relative.size() > path.size() ? path : relative;
 }
 
 std::string readable_duration(std::int64_t duration_ns) {

@@ -25,6 +25,8 @@ class TextTable {
 std::string with_thousands(std::uint64_t value);
 // "998 of 998 equal".
 std::string equal_of_compared(std::uint64_t equal, std::uint64_t compared);
+// Relative to the working folder, as one would type it.
+std::string readable_path(const std::string& path);
 // Nanoseconds in the unit that reads best: "850 ns", "12.3 us", "4.56 ms", "1.20 s".
 std::string readable_duration(std::int64_t duration_ns);
 // "2024-08-08 23:54:16.299" in UTC; times below one day are since midnight: "09:30:00.004".

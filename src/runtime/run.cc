@@ -146,10 +146,11 @@ Status open_sinks(const RunConfig& config, const RunHooks& hooks, RunState& stat
 void log_choices(const RunConfig& config, const RunState& state) {
   const LoadedModel& model = state.scorer->model();
   const DecisionPolicyOptions& policy = state.policy->options();
-  log_info(fmt::format("source {}, {}", config.source.file.path,
-                       config.source.speed > 0
-                           ? fmt::format("at {} times its recorded pace", config.source.speed)
-                           : std::string("as fast as possible")));
+  std::error_code ignored;
+  log_info(fmt::format(
+      "source {}, {}", std::filesystem::proximate(config.source.file.path, ignored).string(),
+      config.source.speed > 0 ? fmt::format("at {} times its recorded pace", config.source.speed)
+                              : std::string("as fast as possible")));
   log_info(fmt::format("model {} on engine {} {} ({}), kernels {}, window {} steps of {} features",
                        model.title(), model.engine.name, model.engine.version,
                        determinism_name(model.engine.determinism), selected_isa(), model.steps(),
