@@ -59,7 +59,7 @@ std::string with_thousands(std::uint64_t value) {
   std::string digits = std::to_string(value);
   for (std::size_t place = digits.size(); place > 3;) {
     place -= 3;
-    digits.insert(place, ",");
+    digits.insert(place, 1, ',');
   }
   return digits;
 }
