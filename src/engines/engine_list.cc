@@ -1,4 +1,5 @@
 // The explicit list of engines: a new engine is one line here.
+#include <array>
 #include <utility>
 
 #include "engines/engine.h"
@@ -6,26 +7,44 @@
 #include "engines/reference/reference_engine.h"
 
 namespace tocsin {
+namespace {
+
+struct EngineEntry {
+  std::string_view name;
+  std::unique_ptr<Engine> (*make)();
+};
+
+template <typename T>
+std::unique_ptr<Engine> make() {
+  return std::make_unique<T>();
+}
+
+constexpr std::array kEngines = {
+    EngineEntry{"reference", make<ReferenceEngine>},
+    EngineEntry{"onnxruntime", make<OnnxRuntimeEngine>},
+};
+
+}  // namespace
 
 std::vector<std::unique_ptr<Engine>> make_engines() {
   std::vector<std::unique_ptr<Engine>> engines;
-  engines.push_back(std::make_unique<ReferenceEngine>());
-  engines.push_back(std::make_unique<OnnxRuntimeEngine>());
+  for (const EngineEntry& entry : kEngines) engines.push_back(entry.make());
   return engines;
 }
 
+// Only the engine that was named is made: the libraries of the others are not opened.
 Result<std::unique_ptr<Engine>> make_engine(std::string_view name) {
   std::string names;
-  for (std::unique_ptr<Engine>& engine : make_engines()) {
-    const EngineInfo info = engine->info();
-    if (info.name == name) {
-      if (info.found) return std::move(engine);
+  for (const EngineEntry& entry : kEngines) {
+    if (entry.name == name) {
+      std::unique_ptr<Engine> engine = entry.make();
+      const EngineInfo info = engine->info();
+      if (info.found) return engine;
       return Error(ErrorCode::kUnavailable,
                    "engine '" + info.name + "' is not available here: " + info.reason);
     }
     if (!names.empty()) names += ", ";
-    names += info.name;
-    if (!info.found) names += " (missing here: " + info.reason + ")";
+    names += entry.name;
   }
   return Error(ErrorCode::kNotFound,
                "no engine is named '" + std::string(name) + "'; the engines are " + names);

@@ -65,8 +65,8 @@ struct DecisionRecord {
   float threshold = 0.0F;
   float release_threshold = 0.0F;
   std::uint16_t window_steps = 0;
-  std::uint16_t rule_index = 0;         // into the run's list of rules
-  bool sampled = false;                 // goes into the ledger although it is no alert
+  std::uint16_t rule_index = 0;  // into the run's list of rules
+  bool sampled = false;          // goes into the ledger although it is no alert
   Verdict verdict = Verdict::kQuiet;
   DeterminismClass determinism = DeterminismClass::kExact;
   std::uint64_t suppressed_count =

@@ -20,6 +20,7 @@ enum class Quality : std::uint16_t {
   kUnknownOrder = 1U << 9,    // names an order never seen
   kBookUntrusted = 1U << 10,  // no snapshot yet, or a gap not healed: see OrderBook::trusted()
   kNotTrading = 1U << 11,     // halt, auction or closed
+  kTradeGap = 1U << 12,       // trade prints are missing before this event; the book is whole
 };
 
 class QualityFlags {

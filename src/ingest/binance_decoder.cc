@@ -195,10 +195,14 @@ void BinanceDecoder::on_trade(SymbolState& state, EventBatch& batch) {
   const BinanceMessage& trade = parser_.message();
   MarketEvent event = first_event(state);
   const SequenceFinding finding = state.trades.check(trade.trade_id);
-  event.quality |= count_sequence(finding);
-  if (finding.quality.has(Quality::kGap)) {
+  QualityFlags quality = count_sequence(finding);
+  if (quality.has(Quality::kGap)) {
     note_gap(state, "trades are missing before trade id ", trade.trade_id);
+    // Trades are a stream of their own: the book needs none of them.
+    quality.remove(Quality::kGap);
+    quality |= Quality::kTradeGap;
   }
+  event.quality |= quality;
   if (!state.has_book) return pass_over(state);
   if (!trade.market_trade) {
     ++counters_.ignored;

@@ -244,7 +244,7 @@ TEST(BinanceDecoder, ChecksTradeIdsAndLeavesOutTradesThatAreNoPrints) {
   EXPECT_TRUE(d.records[3].empty());
   EXPECT_EQ(d.counters.ignored, 1U);
   EXPECT_FALSE(d.records[4].at(0).quality.any()) << "id 8 was there";
-  EXPECT_TRUE(d.records[5].at(0).quality.has(Quality::kGap));
+  EXPECT_TRUE(d.records[5].at(0).quality.has(Quality::kTradeGap));
   EXPECT_EQ(d.counters.gaps, 1U);
   EXPECT_EQ(d.counters.missing, 2U);
   EXPECT_TRUE(d.records[6].at(0).quality.has(Quality::kDuplicate));

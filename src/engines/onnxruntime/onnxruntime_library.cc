@@ -38,6 +38,9 @@ void note(Opened& opened, const std::string& what) {
 
 // RTLD_LOCAL: the library's own copies of protobuf and abseil must not meet the program's.
 bool try_open(const std::string& path, Opened& opened) {
+  // The library reports to its maker from the moment it is opened unless the environment forbids it
+  // (its own switch comes too late); nothing leaves a machine unasked.
+  ::setenv("ORT_DISABLE_TELEMETRY", "1", 1);
   opened.handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (opened.handle != nullptr) return true;
   const char* reason = dlerror();
