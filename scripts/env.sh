@@ -7,7 +7,7 @@ script=$(realpath --relative-to="$root" "$0")
 
 # Paths inside the checkout enter the compiler cache relative to it: another clone hits the same
 # entries.
-export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 CCACHE_COMPILERCHECK=content
+export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
 
 # Git answers here whoever owns the checkout: the scripts run none of its hooks.
 git_config=${GIT_CONFIG_COUNT:-0}
