@@ -138,7 +138,8 @@ class Restart(CliCase):
         whole = self.outputs("whole")
         config = self.config(name="killed", speed=40)  # 49 s of trading in 1.2 s
         for _ in range(4):
-            process = subprocess.Popen([BINARY, "run", config, "--quiet"], stderr=subprocess.DEVNULL)
+            command = [BINARY, "run", config, "--quiet"]
+            process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
             time.sleep(source.uniform(0.05, 1.0))
             process.send_signal(signal.SIGKILL)
             process.wait()
