@@ -77,6 +77,9 @@ void add_audit_command(CLI::App& app, CommandContext& context) {
   auto arguments = std::make_shared<AuditArguments>();
   CLI::App* command = app.add_subcommand("audit", "Verify a ledger, or explain one decision of it");
   command->require_subcommand(1);
+  command->footer(
+      "Example:\n  tocsin audit verify runs/btcusdt\n  tocsin audit show tocsin:0123abcd --in "
+      "runs/btcusdt");
   CLI::App* verify = command->add_subcommand(
       "verify", "Find any changed, missing, added, swapped or cut off record and name its place");
   verify->add_option("PATH", arguments->path, "Ledger, or a run's output folder")->required();

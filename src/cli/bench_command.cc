@@ -54,6 +54,8 @@ void add_bench_command(CLI::App& app, CommandContext& context) {
   auto arguments = std::make_shared<BenchArguments>();
   CLI::App* command = app.add_subcommand("bench", "Measure parts of the data path");
   command->require_subcommand(1);
+  command->footer(
+      "Example:\n  tocsin bench pipeline data/samples/binance_usdm_btcusdt/btcusdt_20240808.gz");
   CLI::App* pipeline =
       command->add_subcommand("pipeline", "Decode, book and features over FILE, on one core");
   arguments->file.add_to(*pipeline);

@@ -30,13 +30,17 @@ ExitCode report_error(const Error& error) {
   return exit_code_of(error.code());
 }
 
-ExitCode print_output(std::string_view text) {
+Status write_output(std::string_view text) {
   const bool written =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  if (written) return ExitCode::kDone;
-  return report_error(
-      Error(ErrorCode::kResourceExhausted,
-            fmt::format("standard output cannot be written: {}", std::strerror(errno))));
+  if (written) return {};
+  return Error(ErrorCode::kResourceExhausted,
+               fmt::format("standard output cannot be written: {}", std::strerror(errno)));
+}
+
+ExitCode print_output(std::string_view text) {
+  const Status written = write_output(text);
+  return written.ok() ? ExitCode::kDone : report_error(written.error());
 }
 
 void write_to_terminal(std::string_view text) {

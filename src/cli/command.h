@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/result.h"
 #include "cli/exit_code.h"
 
 namespace CLI {
@@ -39,6 +40,8 @@ void add_run_command(CLI::App& app, CommandContext& context);
 // Prints "tocsin: <message>" to standard error and returns the exit code of its kind.
 ExitCode report_error(const Error& error);
 // Text to standard output, whole or with an error (a full disk, a closed pipe).
+Status write_output(std::string_view text);
+// The same, with the error reported.
 ExitCode print_output(std::string_view text);
 // Where progress bars and lines above them go: standard error, at once.
 void write_to_terminal(std::string_view text);

@@ -44,6 +44,7 @@ void add_config_command(CLI::App& app, CommandContext& context) {
   auto options = std::make_shared<ConfigOptions>();
   CLI::App* command = app.add_subcommand("config", "Check a configuration, or show it in effect");
   command->require_subcommand(1);
+  command->footer("Example:\n  tocsin config check config/btcusdt.yaml");
   const auto add = [&](const char* name, const char* description, auto action) {
     CLI::App* sub = command->add_subcommand(name, description);
     sub->add_option("FILE", options->path, "Configuration (YAML)")->required();

@@ -48,15 +48,13 @@ ExitCode run_export(const FeatureOptions& options, const CommandContext& context
       *file, options.output, context.clock, [&](const Progress& done) { progress.update(done); });
   progress.clear();
   if (!report.ok()) return report_error(report.error());
-  if (options.json) {
-    const nlohmann::json root = {
-        {"file", options.output}, {"frames", report->frames}, {"features", report->features}};
-    print_output(root.dump(2) + "\n");
-  } else {
-    print_output(fmt::format("{}: {} frames of {} features\n", options.output,
-                             with_thousands(report->frames), report->features));
-  }
-  return report->end.ok() ? ExitCode::kDone : report_error(report->end.error());
+  const nlohmann::json root = {
+      {"file", options.output}, {"frames", report->frames}, {"features", report->features}};
+  const ExitCode printed =
+      print_output(options.json ? root.dump(2) + "\n"
+                                : fmt::format("{}: {} frames of {} features\n", options.output,
+                                              with_thousands(report->frames), report->features));
+  return report->end.ok() ? printed : report_error(report->end.error());
 }
 
 }  // namespace
@@ -66,6 +64,7 @@ void add_features_command(CLI::App& app, CommandContext& context) {
   CLI::App* command =
       app.add_subcommand("features", "The feature catalogue, and frames for training");
   command->require_subcommand(1);
+  command->footer("Example:\n  tocsin features list");
   CLI::App* list = command->add_subcommand("list", "Print name, unit and formula of every feature");
   list->add_flag("--json", options->json, "Print JSON and nothing else");
   list->footer("Example:\n  tocsin features list");

@@ -17,7 +17,9 @@ namespace fs = std::filesystem;
 
 bool is_ledger(const fs::path& folder) {
   std::error_code ignored;
-  return fs::exists(ledger_segment_path(folder.string(), 1), ignored);
+  // Either may be what is missing: a ledger still, that does not verify.
+  return fs::exists(ledger_segment_path(folder.string(), 1), ignored) ||
+         fs::exists(ledger_head_path(folder.string()), ignored);
 }
 
 std::vector<std::string> ledgers_below(const std::string& where) {
@@ -29,6 +31,21 @@ std::vector<std::string> ledgers_below(const std::string& where) {
       found.push_back(*ledger);
   std::sort(found.begin(), found.end());
   return found;
+}
+
+// A damaged ledger is read up to its fault only, which the reader of the message has to know.
+Error not_found(const std::vector<std::string>& ledgers, const std::string& id) {
+  std::string text = fmt::format("no decision '{}' in {}", id, fmt::join(ledgers, ", "));
+  ErrorCode code = ErrorCode::kNotFound;
+  for (const std::string& ledger : ledgers) {
+    FolderLedgerStore store(ledger);
+    const Result<LedgerReport> report = verify_ledger(store);
+    if (!report.ok() || report->ok()) continue;
+    code = ErrorCode::kDataLoss;
+    text += fmt::format("; {} does not verify and was read up to the fault: {}", ledger,
+                        format_ledger_fault(*report->fault));
+  }
+  return {code, text};
 }
 
 }  // namespace
@@ -59,10 +76,7 @@ Result<FoundDecision> search_decision(const std::string& where, const std::strin
                                id, where));
     found = std::move(decision).value();
   }
-  if (!found)
-    return Error(ErrorCode::kNotFound,
-                 fmt::format("no decision '{}' in {}", id, fmt::join(ledgers, ", ")));
-  return std::move(*found);
+  return found ? Result<FoundDecision>(std::move(*found)) : not_found(ledgers, id);
 }
 
 }  // namespace tocsin

@@ -2,7 +2,9 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
+#include <iostream>
 
 #include "base/clock.h"
 #include "cli/command.h"
@@ -23,6 +25,8 @@ constexpr const char* kFooter =
 }  // namespace
 
 int main(int argc, char** argv) {
+  // A file at its size limit is an error of the write, like a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
   tocsin::SystemClock clock;
   tocsin::CommandContext context{
       clock, ::isatty(STDOUT_FILENO) == 1, ::isatty(STDERR_FILENO) == 1, {}};
@@ -43,8 +47,9 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
-    return code == 0 ? 0 : static_cast<int>(tocsin::ExitCode::kUsage);
+    if (app.exit(error) != 0) return static_cast<int>(tocsin::ExitCode::kUsage);
+    return static_cast<int>(std::cout.flush() ? tocsin::ExitCode::kDone
+                                              : tocsin::ExitCode::kEnvironment);
   }
   return static_cast<int>(context.action());
 }

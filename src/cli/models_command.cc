@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/text_table.h"
+#include "engines/engine.h"
 #include "runtime/model_report.h"
 
 namespace tocsin {
@@ -17,6 +18,10 @@ struct ModelArguments {
 };
 
 Result<std::vector<ModelReport>> reports_of(const ModelArguments& arguments, bool run_samples) {
+  if (run_samples) {
+    // A wrong name is the caller's mistake, not that of every package.
+    TOCSIN_ASSIGN_OR_RETURN([[maybe_unused]] const auto engine, make_engine(arguments.engine));
+  }
   TOCSIN_ASSIGN_OR_RETURN(const std::vector<std::string> folders, model_folders(arguments.path));
   std::vector<ModelReport> reports;
   for (const std::string& folder : folders)
@@ -107,6 +112,7 @@ void add_models_command(CLI::App& app, CommandContext& context) {
   auto arguments = std::make_shared<ModelArguments>();
   CLI::App* command = app.add_subcommand("models", "List, verify and show model packages");
   command->require_subcommand(1);
+  command->footer("Example:\n  tocsin models verify models");
   const auto add = [&](const char* name, const char* description, auto action) {
     CLI::App* sub = command->add_subcommand(name, description);
     sub->add_option("PATH", arguments->path,

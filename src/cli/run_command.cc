@@ -1,9 +1,12 @@
 // `tocsin run CONFIG`: the main job, with a progress bar, alerts as they come and a closing table.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <atomic>
+#include <cerrno>
 #include <csignal>
+#include <filesystem>
 #include <mutex>
 
 #include "build_info.h"
@@ -122,11 +125,26 @@ ExitCode exit_code_of(const RunSummary& summary) {
   return ExitCode::kEnvironment;
 }
 
+// Before the run: that its last step would fail is not to be found out after hours.
+Status check_summary_path(const std::string& path) {
+  if (path.empty()) return {};
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    return file_error(path, "be written as a file", EISDIR);
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  if (::access(folder.empty() ? "." : folder.c_str(), W_OK) != 0)
+    return file_error(path, "be written", errno);
+  return {};
+}
+
 ExitCode run_config(const RunArguments& arguments, CommandContext& context) {
   const Result<RunConfig> config = read_run_config(arguments.config);
   if (!config.ok()) return report_error(config.error());
+  if (const Status writable = check_summary_path(arguments.summary); !writable.ok())
+    return report_error(writable.error());
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
+  std::signal(SIGPIPE, SIG_IGN);  // a run goes on when nobody reads its alerts any more
   set_log_level(arguments.quiet || arguments.json ? LogLevel::kWarning : LogLevel::kInfo);
   // The bar is drawn by this thread, alerts are printed by the sinks' thread: one at a time.
   std::mutex terminal;
@@ -145,17 +163,17 @@ ExitCode run_config(const RunArguments& arguments, CommandContext& context) {
     hooks.alert_line = [&](std::string_view line) -> Status {
       const std::scoped_lock lock(terminal);
       progress.clear();
-      return print_output(line) == ExitCode::kDone
-                 ? Status()
-                 : Error(ErrorCode::kResourceExhausted, "standard output cannot be written");
+      return write_output(line);
     };
   const Result<RunSummary> summary = run(*config, hooks, context.clock);
   progress.clear();
   if (!summary.ok()) return report_error(summary.error());
   ExitCode code = exit_code_of(*summary);
-  if (arguments.json && print_output(run_summary_json(*summary) + "\n") != ExitCode::kDone)
-    code = ExitCode::kEnvironment;
-  if (!arguments.json && !arguments.quiet) print_output(summary_text(*summary));
+  if (arguments.json || !arguments.quiet) {
+    const ExitCode printed =
+        print_output(arguments.json ? run_summary_json(*summary) + "\n" : summary_text(*summary));
+    if (code == ExitCode::kDone) code = printed;
+  }
   if (!summary->error.empty()) fmt::print(stderr, "tocsin: {}\n", summary->error);
   if (summary->end == RunEnd::kInterrupted)
     fmt::print(stderr,

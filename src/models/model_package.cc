@@ -180,7 +180,8 @@ Status take_all_samples(std::vector<NamedNpyArray> arrays, ModelPackage& package
 
 Status check_place(const fs::path& folder, const ModelPackage& package) {
   std::error_code error;
-  const fs::path whole = fs::absolute(folder, error).lexically_normal();
+  fs::path whole = fs::absolute(folder, error).lexically_normal();
+  if (!whole.has_filename()) whole = whole.parent_path();  // "." and "x/"
   const std::string version = whole.filename().string();
   const std::string name = whole.parent_path().filename().string();
   if (package.version != version) {

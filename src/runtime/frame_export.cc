@@ -10,6 +10,7 @@
 
 #include "features/feature_engine.h"
 #include "runtime/frame_builder.h"
+#include "runtime/run.h"
 
 namespace tocsin {
 namespace {
@@ -65,6 +66,7 @@ Result<FrameExportReport> export_frames(const FileSourceOptions& options,
     }
   }
   if (!written || std::fflush(file.get()) != 0) return write_error();
+  warn_of_absent_symbols(options, source->counters());
   if (status == SourceStatus::kError) report.end = source->error();
   return report;
 }

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "runtime/run.h"
+
 namespace tocsin {
 namespace {
 
@@ -58,6 +60,7 @@ Result<InspectReport> inspect_file(const FileSourceOptions& options, const Clock
     if (instrument_seen[i]) report.symbols.push_back(source->instruments()[i].symbol);
   report.by_type = source->counts_by_type();
   report.source = source->counters();
+  warn_of_absent_symbols(options, report.source);
   report.books = builder.counters();
   report.oracle = builder.oracle_counters();
   report.faults.assign(source->faults().begin(), source->faults().end());

@@ -35,6 +35,17 @@ Status check(const std::string& folder, std::string_view engine, ModelReport& re
   return {};
 }
 
+// As it was typed where that can be: "models" for "models/x/"; absolute for "." and "..".
+std::string folder_above(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  fs::path folder = fs::path(path).lexically_normal();
+  if (folder.filename() == "." || folder.filename() == "..")
+    folder = fs::absolute(folder, ignored).lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();
+  return folder.has_parent_path() ? folder.parent_path().string() : ".";
+}
+
 json tensors_json(const std::vector<PackageTensor>& tensors) {
   json list = json::array();
   for (const PackageTensor& tensor : tensors)
@@ -94,8 +105,7 @@ Result<std::vector<std::string>> model_folders(const std::string& path) {
   TOCSIN_ASSIGN_OR_RETURN(std::vector<std::string> folders, find_model_packages(path));
   if (folders.empty()) {
     // Not a repository: <repository>/<name>, whose versions lie right below.
-    const std::string parent = fs::path(path).lexically_normal().parent_path().string();
-    TOCSIN_ASSIGN_OR_RETURN(folders, find_model_packages(parent.empty() ? "." : parent));
+    TOCSIN_ASSIGN_OR_RETURN(folders, find_model_packages(folder_above(path)));
     std::erase_if(folders, [&](const std::string& folder) {
       return !fs::equivalent(fs::path(folder).parent_path(), path, ignored);
     });

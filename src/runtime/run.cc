@@ -313,6 +313,14 @@ Result<std::unique_ptr<Source>> open_source(const SourceConfig& config, Clock& c
   return source;
 }
 
+void warn_of_absent_symbols(const FileSourceOptions& file, const SourceCounters& counters) {
+  if (counters.events > 0 || counters.filtered == 0) return;
+  log_warning(
+      fmt::format("{}: all {} records were left out: none of the symbols asked for is in "
+                  "it: {}",
+                  file.path, counters.filtered, fmt::join(file.symbols, ", ")));
+}
+
 std::string recorded_config(const RunConfig& config) {
   return std::string(kFolderLine) + config.folder + "\n" + config.effective_yaml;
 }
@@ -365,6 +373,7 @@ Result<RunSummary> run(const RunConfig& config, const RunHooks& hooks, Clock& cl
   const Status closed = close_outputs(*state, pipeline, sinks, outcome, clock);
   const std::int64_t wall_ns = clock.monotonic_time_ns() - start_ns;
   RunSummary summary = summarise(config, *state, pipeline, sinks);
+  warn_of_absent_symbols(config.source.file, summary.input);
   summary.end = outcome.end;
   summary.error = outcome.error;
   summary.wall_duration_ns = wall_ns;

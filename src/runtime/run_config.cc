@@ -19,10 +19,16 @@ std::string resolved(const std::string& path, const std::string& folder) {
   return (std::filesystem::path(folder) / path).lexically_normal().string();
 }
 
+// An empty name or path is as good as none.
+void require_text(YamlReader& reader, std::string_view key, std::string& value) {
+  reader.require(key, value);
+  if (reader.has(key) && value.empty()) reader.fail(key, "a text that is not empty");
+}
+
 void read_source(YamlReader reader, const std::string& folder, SourceConfig& source) {
   static constexpr std::array<std::string_view, 6> kFormats = {"auto",   "binance_usdm", "lobster",
                                                                "itch50", "moldudp64",    "dbn"};
-  reader.require("path", source.file.path);
+  require_text(reader, "path", source.file.path);
   source.file.path = resolved(source.file.path, folder);
   std::size_t format = 0;
   reader.read_choice("format", format, kFormats);
@@ -34,7 +40,7 @@ void read_source(YamlReader reader, const std::string& folder, SourceConfig& sou
 }
 
 void read_model(YamlReader reader, const std::string& folder, ModelConfig& model) {
-  reader.require("package", model.package);
+  require_text(reader, "package", model.package);
   model.package = resolved(model.package, folder);
   reader.read("engine", model.engine);
   reader.read("steps", model.steps, {.min = 0, .max = kStepsMax});
@@ -43,6 +49,7 @@ void read_model(YamlReader reader, const std::string& folder, ModelConfig& model
 void read_decision(YamlReader reader, DecisionConfig& decision) {
   static constexpr std::array<std::string_view, 2> kUntrusted = {"suppress", "alert"};
   reader.read("rule", decision.rule);
+  if (decision.rule.empty()) reader.fail("rule", "a text that is not empty");
   reader.read("threshold", decision.threshold, {.min = 0, .max = 1});
   reader.read("release_threshold", decision.release_threshold, {.min = 0, .max = 1});
   if (decision.release_threshold > 0 && decision.threshold > 0 &&
@@ -55,7 +62,7 @@ void read_decision(YamlReader reader, DecisionConfig& decision) {
 }
 
 void read_output(YamlReader reader, const std::string& folder, OutputConfig& output) {
-  reader.require("folder", output.folder);
+  require_text(reader, "folder", output.folder);
   output.folder = resolved(output.folder, folder);
   reader.read("sample_every", output.sample_every, {.min = 0, .max = 1'000'000'000});
   reader.read("segment_bytes", output.segment_bytes, {.min = 4096, .max = std::int64_t{1} << 32});
@@ -67,7 +74,7 @@ void read_output(YamlReader reader, const std::string& folder, OutputConfig& out
 Result<RunConfig> read_from(YamlReader reader, const std::string& folder) {
   RunConfig config;
   config.folder = folder;
-  reader.require("name", config.name);
+  require_text(reader, "name", config.name);
   read_source(reader.child("source"), folder, config.source);
   read_model(reader.child("model"), folder, config.model);
   read_decision(reader.child("decision"), config.decision);
