@@ -144,7 +144,7 @@ const char* read_fields(WireReader& fields, DbnMetadata& metadata) {
 Result<DbnMetadata> read_dbn_metadata(ByteStream& stream) {
   const std::span<const std::byte> head = stream.peek(dbn::kHeaderBytes);
   if (!as_text(head).starts_with("DBN")) {
-    TOCSIN_RETURN_IF_ERROR(stream.status());
+    if (!stream.status().ok()) return stream.status().error();
     return no_header(stream, head);
   }
   WireReader prelude(head);
@@ -167,7 +167,7 @@ Result<DbnMetadata> read_dbn_metadata(ByteStream& stream) {
   stream.consume(kPreludeBytes);
   std::vector<std::byte> bytes;
   if (!take_bytes(stream, size_bytes, bytes)) {
-    TOCSIN_RETURN_IF_ERROR(stream.status());
+    if (!stream.status().ok()) return stream.status().error();
     return broken(stream, "the file ends inside it");
   }
   WireReader fields(bytes);

@@ -74,7 +74,7 @@ void read_ipv4(std::span<const std::byte> captured, Packet& packet) noexcept {
   if (captured.size() < kHeaderBytesMin) return set_malformed(packet, "a cut IPv4 header");
   const WireRecord<kHeaderBytesMin> header(captured.first<kHeaderBytesMin>());
   const unsigned version_and_size = header.big<std::uint8_t, 0>();
-  const std::size_t header_size = (version_and_size & 0x0FU) * 4;
+  const std::size_t header_size = std::size_t{version_and_size & 0x0FU} * 4;
   const std::size_t total_length = header.big<std::uint16_t, 2>();
   if (version_and_size >> 4U != 4 || header_size < kHeaderBytesMin) {
     return set_malformed(packet, "an IPv4 header of another version or of no size");
@@ -241,7 +241,7 @@ Result<std::unique_ptr<PacketStream>> PacketStream::open(ByteStream& bytes) {
   std::unique_ptr<pcap_t, CaptureCloser> capture(::pcap_fopen_offline_with_tstamp_precision(
       file.get(), PCAP_TSTAMP_PRECISION_NANO, reason.data()));
   if (capture == nullptr) {
-    TOCSIN_RETURN_IF_ERROR(bytes.status());
+    if (!bytes.status().ok()) return bytes.status().error();
     return Error(ErrorCode::kDataLoss,
                  bytes.path() + ": not a pcap or pcapng capture: " + reason.data());
   }
