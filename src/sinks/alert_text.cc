@@ -17,7 +17,7 @@ std::string format_time(std::int64_t time_ns) {
   const std::chrono::sys_time<nanoseconds> time{nanoseconds(time_ns)};
   const auto day = floor<days>(time);
   const std::chrono::hh_mm_ss clock(time - day);
-  const std::string time_of_day =
+  std::string time_of_day =
       fmt::format("{:02}:{:02}:{:02}.{:09}", clock.hours().count(), clock.minutes().count(),
                   clock.seconds().count(), clock.subseconds().count());
   if (day == std::chrono::sys_days{}) return time_of_day;

@@ -258,6 +258,7 @@ Result<FoundDecision> find_decision(LedgerStore& store, std::string_view id_text
                                            std::to_string(report.records) + " records");
   if (found.size() > 1) {
     std::vector<AlertId> ids;
+    ids.reserve(found.size());
     for (const auto& [value, decision] : found) ids.push_back({value});
     return ambiguous_alert_id(id_text, ids);
   }
