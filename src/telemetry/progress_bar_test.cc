@@ -49,9 +49,9 @@ TEST_F(ProgressBarTest, ScalesTheRate) {
   };
   EXPECT_EQ(rate_line(12), "12 events/s");
   EXPECT_EQ(rate_line(1'999), "1.0 k events/s");
-  EXPECT_EQ(rate_line(3 * 94'321), "94.3 k events/s");
-  EXPECT_EQ(rate_line(4 * 999'499), "999.5 k events/s");
-  EXPECT_EQ(rate_line(5 * 999'500), "1.00 M events/s");
+  EXPECT_EQ(rate_line(3 * 94'321ULL), "94.3 k events/s");
+  EXPECT_EQ(rate_line(4 * 999'499ULL), "999.5 k events/s");
+  EXPECT_EQ(rate_line(5 * 999'500ULL), "1.00 M events/s");
   EXPECT_EQ(rate_line(6 * 12'345'678ULL), "12.35 M events/s");
 }
 
