@@ -24,6 +24,7 @@ Result<std::vector<ModelReport>> reports_of(const ModelArguments& arguments, boo
   }
   TOCSIN_ASSIGN_OR_RETURN(const std::vector<std::string> folders, model_folders(arguments.path));
   std::vector<ModelReport> reports;
+  reports.reserve(folders.size());
   for (const std::string& folder : folders)
     reports.push_back(report_model(folder, run_samples ? arguments.engine : std::string()));
   return reports;
