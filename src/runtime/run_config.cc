@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "base/decimal.h"
 #include "config/yaml_reader.h"
 
 namespace tocsin {
@@ -36,6 +37,8 @@ void read_source(YamlReader reader, const std::string& folder, SourceConfig& sou
   reader.read("orderbook_path", source.file.orderbook_path);
   source.file.orderbook_path = resolved(source.file.orderbook_path, folder);
   reader.read("symbols", source.file.symbols);
+  reader.read("price_tick_nanos", source.file.price_tick_nanos,
+              {.min = 0, .max = kNanosPerUnit * 1'000'000});
   reader.read("speed", source.speed, {.min = 0, .max = kSpeedMax});
 }
 
