@@ -293,15 +293,32 @@ RunSummary summarise(const RunConfig& config, const RunState& state, const Pipel
   return summary;
 }
 
-// Closes what the sinks' thread leaves to the run; the first failure is the run's.
+// Whether everything that is to last is where it belongs. Lines on the console are not.
+Status check_delivery(const RunState& state, const SinkThread& sinks) {
+  if (sinks.last_flush_error()) return *sinks.last_flush_error();
+  for (const AlertOutbox& outbox : sinks.outboxes()) {
+    const std::uint64_t count = outbox.counters().undelivered;
+    if (count == 0 || (state.console && &outbox.sink() == &*state.console)) continue;
+    return outbox.last_error()->within(
+        fmt::format("{} alerts are in the ledger alone, the same command delivers them", count));
+  }
+  return {};
+}
+
+// Closes what the sinks' thread leaves to the run; the first failure is the run's. A run whose
+// alerts did not all arrive is not complete: it is gone on with, which delivers them.
 Status close_outputs(RunState& state, const Pipeline& pipeline, SinkThread& sinks,
                      PipelineOutcome& outcome, const Clock& clock) {
   TOCSIN_RETURN_IF_ERROR(sinks.stop());
+  const Status delivered = check_delivery(state, sinks);
+  if (!delivered.ok() && outcome.end == RunEnd::kComplete) outcome.end = RunEnd::kOutputFailed;
   const LedgerRunEnd end = run_end(state, pipeline, outcome.end, clock);
   TOCSIN_RETURN_IF_ERROR(state.ledger->finish(end));
-  if (sinks.last_flush_error()) return *sinks.last_flush_error();
-  if (state.sqlite) TOCSIN_RETURN_IF_ERROR(state.sqlite->end_run(end));
-  return {};
+  if (state.sqlite) {
+    const Status noted = state.sqlite->end_run(end);
+    if (delivered.ok()) return noted;
+  }
+  return delivered;
 }
 
 }  // namespace

@@ -126,7 +126,11 @@ void SinkThread::flush(std::int64_t now_ns) {
     last_flush_error_ = status.error();
     all_flushed = false;
   }
-  if (!all_flushed) unflushed_count_ = 1;  // again after the interval
+  if (all_flushed) {
+    last_flush_error_.reset();
+  } else {
+    unflushed_count_ = 1;  // again after the interval
+  }
 }
 
 void SinkThread::fail(const Error& error) noexcept {
