@@ -24,6 +24,7 @@ void run_once(tocsin::Session& session) {
     }
   }
   std::vector<tocsin::TensorView> views;
+  views.reserve(tensors.size());
   for (tocsin::Tensor& tensor : tensors)
     views.push_back({tensor.type(), tensor.shape(), tensor.mutable_data(), tensor.size_bytes()});
   const std::span<const tocsin::TensorView> all = views;

@@ -3,8 +3,8 @@
 // single runs. TOCSIN_ISA chooses the instruction set. Smoke run: --benchmark_min_time=0.001
 #include <benchmark/benchmark.h>
 
-#include <cmath>
-#include <cstring>
+#include <bit>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -78,7 +78,7 @@ bool rows_agree(FloatModel& model, const std::vector<float>& rows,
     std::vector<float> one(first, first + static_cast<std::ptrdiff_t>(width));
     std::vector<float> output(1);
     agree = agree && model.run(one, output) &&
-            std::memcmp(output.data(), &outputs[row], sizeof(float)) == 0;
+            std::bit_cast<std::uint32_t>(output[0]) == std::bit_cast<std::uint32_t>(outputs[row]);
   }
   model.set_batch(static_cast<std::int64_t>(outputs.size()));
   return agree;
@@ -95,14 +95,22 @@ void lstm_window(benchmark::State& state) {
     state.SkipWithError("the rows of a batch differ from single runs");
     return;
   }
-  for (auto _ : state) benchmark::DoNotOptimize(model->run(rows, outputs));
+  while (state.KeepRunning()) benchmark::DoNotOptimize(model->run(rows, outputs));
   state.SetLabel(std::string(selected_isa()));
   state.counters["windows/s"] =
       benchmark::Counter(static_cast<double>(batch), benchmark::Counter::kIsIterationInvariantRate);
 }
-BENCHMARK(lstm_window)->Name("lstm_2x100_window50")->ArgName("batch")->Arg(1)->Arg(kBatchMax);
-
 }  // namespace
 }  // namespace tocsin
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  benchmark::RegisterBenchmark("lstm_2x100_window50", tocsin::lstm_window)
+      ->ArgName("batch")
+      ->Arg(1)
+      ->Arg(tocsin::kBatchMax);
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}

@@ -87,14 +87,14 @@ void lstm_window(benchmark::State& state, Isa isa) {
     state.SkipWithError("the bits differ from the default instruction set's");
     return;
   }
-  for (auto _ : state) benchmark::DoNotOptimize(stack.run(kernels_of(isa)));
+  while (state.KeepRunning()) benchmark::DoNotOptimize(stack.run(kernels_of(isa)));
   state.counters["windows/s"] =
       benchmark::Counter(static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
 }
 
 void input_projection(benchmark::State& state, Isa isa) {
   LstmStack stack;
-  for (auto _ : state) stack.project(kernels_of(isa), stack.layer(0), stack.window());
+  while (state.KeepRunning()) stack.project(kernels_of(isa), stack.layer(0), stack.window());
   state.counters["FMA/s"] = benchmark::Counter(static_cast<double>(kSteps * kGates * kFeatures),
                                                benchmark::Counter::kIsIterationInvariantRate);
 }
@@ -103,7 +103,7 @@ void map_4096(benchmark::State& state, Isa isa, MapFunction KernelTable::*functi
   RandomFloats random(2);
   const std::vector<float> x = random.vector(4096, 6.0F);
   std::vector<float> y(x.size());
-  for (auto _ : state) (kernels_of(isa).*function)(x.data(), y.data(), x.size());
+  while (state.KeepRunning()) (kernels_of(isa).*function)(x.data(), y.data(), x.size());
   state.counters["values/s"] = benchmark::Counter(static_cast<double>(x.size()),
                                                   benchmark::Counter::kIsIterationInvariantRate);
 }

@@ -37,6 +37,7 @@ std::vector<float> softmax_twin(const std::vector<float>& x, bool logarithmic) {
   float log_s = s;
   kernels_of(Isa::kDefault).log(&log_s, &log_s, 1);
   std::vector<float> y;
+  y.reserve(x.size());
   for (const float value : x)
     y.push_back(logarithmic ? (value - m) - log_s : exp_kernel(value - m) / s);
   return y;

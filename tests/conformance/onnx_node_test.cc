@@ -129,10 +129,13 @@ Verdict run_session(Graph graph, std::vector<Tensor> inputs, const std::vector<T
   auto session = ReferenceSession::load(std::move(graph), {});
   if (!session.ok()) return verdict_of(session.error());
   std::vector<TensorView> input_views;
+  input_views.reserve(inputs.size());
   for (Tensor& input : inputs) input_views.push_back(view_of(input));
   std::vector<Tensor> outputs;
+  outputs.reserve(expected.size());
   for (const Tensor& output : expected) outputs.emplace_back(output.type(), output.shape());
   std::vector<TensorView> output_views;
+  output_views.reserve(expected.size());
   for (Tensor& output : outputs) output_views.push_back(view_of(output));
   if (!(*session)->run(input_views, output_views)) return verdict_of((*session)->error());
   for (std::size_t i = 0; i < outputs.size(); ++i) {

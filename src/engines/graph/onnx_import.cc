@@ -53,6 +53,12 @@ class Importer {
     return {};
   }
 
+  static Error undefined(const std::string& node, const std::string& name) {
+    return broken(node + " reads '" + name +
+                  "', which no input, initialiser or earlier node defines: the graph has a cycle, "
+                  "is out of order or incomplete");
+  }
+
   // Gives the name a place; an error if something before it already has the name.
   Result<ValueIndex> define(const std::string& name) {
     const auto index = static_cast<ValueIndex>(graph_.value_names.size());
@@ -141,11 +147,7 @@ class Importer {
       return broken(what + " is of the operator set ai.onnx, of which the model names no version");
     for (const std::string& name : proto.input()) {
       const auto found = values_.find(name);
-      if (!name.empty() && found == values_.end())
-        return broken(
-            what + " reads '" + name +
-            "', which no input, initialiser or earlier node defines: the graph has a cycle, is out "
-            "of order or incomplete");
+      if (!name.empty() && found == values_.end()) return undefined(what, name);
       node.inputs.push_back(name.empty() ? kNoValue : found->second);
     }
     for (const onnx::AttributeProto& attribute : proto.attribute()) {

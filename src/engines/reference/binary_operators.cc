@@ -152,17 +152,22 @@ struct Mod {
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
   }
 };
+template <typename T>
+bool is_nan(T value) noexcept {
+  if constexpr (std::is_floating_point_v<T>) return std::isnan(value);
+  return false;
+}
 // A NaN among the operands comes out.
 struct Min {
   template <typename T>
   static T apply(T a, T b) noexcept {
-    return b < a || b != b ? b : a;
+    return b < a || is_nan(b) ? b : a;
   }
 };
 struct Max {
   template <typename T>
   static T apply(T a, T b) noexcept {
-    return a < b || b != b ? b : a;
+    return a < b || is_nan(b) ? b : a;
   }
 };
 

@@ -53,11 +53,11 @@ GemmScratch gemm_scratch(const GemmShape& shape, bool packs_b) {
 class GemmKernel {
  public:
   GemmKernel(const GemmShape& shape, std::shared_ptr<const PackedMatrix> packed,
-             std::optional<BroadcastLoop<1>> c_loop)
+             const std::optional<BroadcastLoop<1>>& c_loop)
       : shape_(shape),
         scratch_(gemm_scratch(shape, packed == nullptr)),
         packed_(std::move(packed)),
-        c_loop_(std::move(c_loop)) {}
+        c_loop_(c_loop) {}
 
   std::size_t scratch_bytes() const { return scratch_.end * sizeof(float); }
 
@@ -221,7 +221,7 @@ Result<PlannedNode> plan_gemm(const NodeContext& context) {
         right_hand(weights.values<float>().data(), shape.k, shape.n, shape.transposed_b),
         weights.is_weight);
   }
-  const GemmKernel kernel(shape, std::move(packed), std::move(c_loop));
+  const GemmKernel kernel(shape, std::move(packed), c_loop);
   planned.scratch_bytes = kernel.scratch_bytes();
   planned.kernel = kernel;
   return planned;

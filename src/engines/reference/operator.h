@@ -146,9 +146,6 @@ struct OperatorEntry {
 // Null if the reference engine has no such operator. Operators are those of the domain ai.onnx.
 const OperatorEntry* find_operator(std::string_view domain, std::string_view op_type) noexcept;
 
-// The names of all operators, sorted.
-std::vector<std::string_view> operator_names();
-
 // Error codes used by plan functions: what is legal ONNX but not done here, and what is not legal.
 inline Error unsupported(std::string what) {
   return Error(ErrorCode::kUnimplemented, std::move(what));

@@ -100,10 +100,4 @@ const OperatorEntry* find_operator(std::string_view domain, std::string_view op_
   return found != kOperators.end() && found->name == op_type ? &*found : nullptr;
 }
 
-std::vector<std::string_view> operator_names() {
-  std::vector<std::string_view> names;
-  for (const OperatorEntry& entry : kOperators) names.push_back(entry.name);
-  return names;
-}
-
 }  // namespace tocsin

@@ -1,6 +1,6 @@
 // MaxPool and AveragePool over one or two spatial dimensions; values are taken along the kernel in
 // row-major order.
-#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 
@@ -73,7 +73,7 @@ Result<PlannedNode> plan_max_pool(const NodeContext& context) {
   return plan_pool(context, [](const Window& window, const float* channel, std::size_t position) {
     float most = -std::numeric_limits<float>::infinity();
     walk_window(window, channel, position,
-                [&most](float value) { most = most < value || value != value ? value : most; });
+                [&most](float value) { most = most < value || std::isnan(value) ? value : most; });
     return most;
   });
 }

@@ -97,6 +97,7 @@ Result<std::vector<Tensor>> fold_node(const PlannedNode& planned, const NodeInpu
   for (const std::optional<Tensor>& constant : inputs.constants)
     input_pointers.push_back(constant ? constant->data() : nullptr);
   std::vector<void*> output_pointers;
+  output_pointers.reserve(results.size());
   for (Tensor& result : results) output_pointers.push_back(result.mutable_data());
   const char* failure = nullptr;
   planned.kernel(

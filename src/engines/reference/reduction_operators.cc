@@ -2,6 +2,7 @@
 // elements in row-major order, in blocks of kSumBlock like every sum.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <type_traits>
@@ -62,6 +63,11 @@ struct Sum {
     }
   }
 };
+template <typename T>
+bool is_nan(T value) noexcept {
+  if constexpr (std::is_floating_point_v<T>) return std::isnan(value);
+  return false;
+}
 // A NaN among the values comes out.
 struct Max {
   template <typename T>
@@ -71,7 +77,7 @@ struct Max {
   }
   template <typename T>
   static T take(T most, T value) noexcept {
-    return most < value || value != value ? value : most;
+    return most < value || is_nan(value) ? value : most;
   }
 };
 struct Min {
@@ -82,7 +88,7 @@ struct Min {
   }
   template <typename T>
   static T take(T least, T value) noexcept {
-    return value < least || value != value ? value : least;
+    return value < least || is_nan(value) ? value : least;
   }
 };
 

@@ -143,7 +143,7 @@ TEST(ReferenceSession, InputsThatDoNotFitAreRefusedByName) {
 
 TEST(ReferenceSession, StepsOtherThanTheSessionsAreRefused) {
   FloatModel model = load_model("gru_1x20", 1, 5);
-  std::vector<float> rows = formula_input(6 * 8);
+  std::vector<float> rows = formula_input(48);
   std::vector<float> outputs(1);
   const Shape in{1, 6, 8};
   const Shape out{1, 1};
