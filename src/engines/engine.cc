@@ -1,6 +1,7 @@
 // Names and sizes of the types of the engine seam.
 #include "engines/engine.h"
 
+#include <algorithm>
 #include <array>
 
 namespace tocsin {
@@ -21,6 +22,30 @@ std::string_view precision_name(Precision precision) noexcept {
   static constexpr std::array<std::string_view, 4> kNames = {"float32", "bfloat16", "float16",
                                                              "int8"};
   return kNames[static_cast<std::size_t>(precision)];
+}
+
+Status check_precision(const EngineInfo& info, const SessionOptions& options) {
+  if (std::ranges::find(info.precisions, options.precision) == info.precisions.end()) {
+    std::string names;
+    for (const Precision precision : info.precisions) {
+      if (!names.empty()) names += ", ";
+      names += precision_name(precision);
+    }
+    return Error(ErrorCode::kUnimplemented, "engine '" + info.name + "' has no precision " +
+                                                std::string(precision_name(options.precision)) +
+                                                "; it has " + names);
+  }
+  if (options.precision == Precision::kInt8 && options.activation_scales == nullptr) {
+    return Error(ErrorCode::kFailedPrecondition,
+                 "int8 needs a calibration, and the package has none; `tocsin quantize` makes one");
+  }
+  return {};
+}
+
+Result<std::unique_ptr<WindowStream>> Engine::load_stream(const std::string& /*onnx_path*/,
+                                                          const SessionOptions& /*options*/) {
+  return Error(ErrorCode::kUnimplemented,
+               "engine '" + info().name + "' computes nothing ahead: it runs whole windows only");
 }
 
 }  // namespace tocsin

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -42,9 +44,17 @@ struct TensorView {
 };
 
 enum class Precision : std::uint8_t { kFloat32, kBfloat16, kFloat16, kInt8 };
-std::string_view precision_name(Precision precision) noexcept;
+std::string_view precision_name(Precision precision) noexcept;  // "float32", "int8", ...
+
+// What low precision needs to know of a model's activations: for the ONNX name of each value that
+// enters a quantised product, the real value of one integer step (symmetric, zero point 0). `tocsin
+// quantize` measures it.
+using ActivationScales = std::map<std::string, float, std::less<>>;
 
 struct SessionOptions {
+  Precision precision = Precision::kFloat32;  // one of EngineInfo::precisions
+  // For Precision::kInt8; null: the engine has no calibration and refuses it.
+  std::shared_ptr<const ActivationScales> activation_scales;
   int thread_count = 1;
   // Shapes the session is bound to: window models are run as [batch, steps, features].
   std::int64_t batch_max = 1;
@@ -64,6 +74,34 @@ class Session {
   virtual const Error& error() const noexcept = 0;
 };
 
+// A loaded model that works ahead on the sliding windows of many keys: the share of a window that
+// does not need its newest frame is computed before that frame arrives. Bound to one thread. Its
+// outputs have the bits of a Session of the same engine and options run on the whole window.
+class WindowStream {
+ public:
+  enum class StepResult : std::uint8_t {
+    kScored,
+    kWindowNotFull,  // fewer than `steps` frames since the start or the last reset
+    kNotAhead,       // the window due was not kept ahead: run it whole (the caller counts it)
+  };
+
+  virtual ~WindowStream() = default;
+  // Takes the memory for a key, if it has none yet; keys are small numbers.
+  virtual Status add_key(std::uint32_t key) = 0;
+  // Takes in the key's newest frame [features] and, if that completes a window, writes the model's
+  // output for it: only the last step is left to compute where work_ahead() has kept up.
+  virtual StepResult step(std::uint32_t key, std::span<const float> frame,
+                          std::span<float> output) noexcept = 0;
+  // Advances the windows in flight of one key that has work waiting. False: nothing waits.
+  virtual bool work_ahead() noexcept = 0;
+  // Forgets the frames of a key.
+  virtual void reset(std::uint32_t key) noexcept = 0;
+
+  virtual std::size_t bytes_per_key() const noexcept = 0;
+  // Of a whole window's multiply-adds, the share that is left for step().
+  virtual double last_step_share() const noexcept = 0;
+};
+
 struct EngineInfo {
   std::string name;
   bool found = false;
@@ -81,7 +119,14 @@ class Engine {
   // Loads the ONNX model at `onnx_path`. An operator the engine lacks is named with its node.
   virtual Result<std::unique_ptr<Session>> load(const std::string& onnx_path,
                                                 const SessionOptions& options) = 0;
+  // The same for sliding windows. kUnimplemented, with the reason, where the engine or the graph
+  // allows nothing to be computed ahead.
+  virtual Result<std::unique_ptr<WindowStream>> load_stream(const std::string& onnx_path,
+                                                            const SessionOptions& options);
 };
+
+// An error that names the precisions the engine has, unless that of `options` is among them.
+Status check_precision(const EngineInfo& info, const SessionOptions& options);
 
 // The explicit list of engines, in order of preference; each is made whether or not its library is
 // found.

@@ -26,6 +26,7 @@ EngineInfo OnnxRuntimeEngine::info() const {
 Result<std::unique_ptr<Session>> OnnxRuntimeEngine::load(const std::string& onnx_path,
                                                          const SessionOptions& options) {
   if (!library_.ok()) return library_.error().within("engine 'onnxruntime' is missing");
+  TOCSIN_RETURN_IF_ERROR(check_precision(info(), options));
   return OnnxRuntimeSession::load(*library_, onnx_path, options);
 }
 
