@@ -33,7 +33,7 @@ struct DenseCall {
 struct LstmCellCall {
   std::size_t units = 0;
   const float* projection = nullptr;  // 4 * units: bias + W x, bias = Wb + Rb
-  const float* recurrent = nullptr;   // 4 * units: R h
+  float* recurrent = nullptr;         // 4 * units: R h; overwritten
   const float* peephole = nullptr;    // 3 * units in the order i, o, f; null: none
   float clip = 0;                     // pre-activations are clamped to [-clip, clip]; infinity: not
   float* cell = nullptr;              // units: C in, C' out
@@ -46,7 +46,7 @@ struct LstmCellCall {
 struct GruCellCall {
   std::size_t units = 0;
   const float* projection = nullptr;  // 3 * units: bias + W x; bias = Wb + Rb for z and r, Wb for h
-  const float* recurrent = nullptr;   // 3 * units: R h for z and r, Rb + R h for h
+  float* recurrent = nullptr;         // 3 * units: R h for z and r, Rb + R h for h; overwritten
   float clip = 0;
   float* hidden = nullptr;  // units: h in, h' out
 };

@@ -1,16 +1,82 @@
-// AVX2 and FMA: 16 registers hold 4 rows by 16 outputs, or one row by 64.
+// AVX2 and FMA: 16 registers hold the sums of 6 rows by 16 outputs.
+#include <immintrin.h>
+
 #include <cstddef>
 
 namespace tocsin {
 namespace {
 
-constexpr int kRowTile = 4;
-constexpr int kColumnTile = 16;
-constexpr int kSingleRowColumns = 64;
+struct Vector {
+  __m256 v;
+};
+
+constexpr std::size_t kVectorLanes = 8;
+constexpr int kTileVectors = 2;
+constexpr int kSingleRowVectors = 8;
+template <int Vectors>
+constexpr int kRowsOf = Vectors == 2 ? 6 : 1;
+
+inline Vector zeros() noexcept { return {_mm256_setzero_ps()}; }
+inline Vector load_vector(const float* p) noexcept { return {_mm256_loadu_ps(p)}; }
+inline Vector broadcast(const float* p) noexcept { return {_mm256_broadcast_ss(p)}; }
+inline Vector fused_vectors(Vector a, Vector b, Vector c) noexcept {
+  return {_mm256_fmadd_ps(a.v, b.v, c.v)};
+}
+inline Vector add_vectors(Vector a, Vector b) noexcept { return {_mm256_add_ps(a.v, b.v)}; }
+inline Vector subtract_vectors(Vector a, Vector b) noexcept { return {_mm256_sub_ps(a.v, b.v)}; }
+inline Vector multiply_vectors(Vector a, Vector b) noexcept { return {_mm256_mul_ps(a.v, b.v)}; }
+inline Vector divide_vectors(Vector a, Vector b) noexcept { return {_mm256_div_ps(a.v, b.v)}; }
+inline Vector all_lanes(float value) noexcept { return {_mm256_set1_ps(value)}; }
+inline Vector magnitude(Vector a) noexcept {
+  return {_mm256_andnot_ps(_mm256_set1_ps(-0.0F), a.v)};
+}
+inline Vector negated(Vector a) noexcept { return {_mm256_xor_ps(a.v, _mm256_set1_ps(-0.0F))}; }
+inline Vector with_sign_of(Vector positive, Vector sign) noexcept {
+  return {_mm256_or_ps(positive.v, _mm256_and_ps(sign.v, _mm256_set1_ps(-0.0F)))};
+}
+// 2^n for integers n in [-126, 127].
+inline __m256 exponent_of(__m256i n) noexcept {
+  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(n, _mm256_set1_epi32(127)), 23));
+}
+inline Vector power_of_two(Vector n) noexcept { return {exponent_of(_mm256_cvtps_epi32(n.v))}; }
+// a * 2^n for an integer n: the first of the two steps is exact.
+inline Vector scaled(Vector a, Vector n) noexcept {
+  const __m256i whole = _mm256_cvtps_epi32(n.v);
+  const __m256i half = _mm256_srai_epi32(whole, 1);
+  const __m256 exact = _mm256_mul_ps(a.v, exponent_of(half));
+  return {_mm256_mul_ps(exact, exponent_of(_mm256_sub_epi32(whole, half)))};
+}
+inline Vector where_below(Vector a, float bound, Vector then, Vector otherwise) noexcept {
+  const __m256 below = _mm256_cmp_ps(a.v, _mm256_set1_ps(bound), _CMP_LT_OQ);
+  return {_mm256_blendv_ps(otherwise.v, then.v, below)};
+}
+inline Vector where_above(Vector a, float bound, Vector then, Vector otherwise) noexcept {
+  const __m256 above = _mm256_cmp_ps(a.v, _mm256_set1_ps(bound), _CMP_GT_OQ);
+  return {_mm256_blendv_ps(otherwise.v, then.v, above)};
+}
+// The instruction returns its second operand where one is NaN.
+inline Vector at_least(Vector a, float low) noexcept {
+  return {_mm256_max_ps(_mm256_set1_ps(low), a.v)};
+}
+inline Vector at_most(Vector a, float high) noexcept {
+  return {_mm256_min_ps(_mm256_set1_ps(high), a.v)};
+}
+inline __m256i mask_of(std::size_t lanes) noexcept {
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(lanes)),
+                            _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+// Lanes beyond `lanes` are zero, and their memory is not touched.
+inline Vector load_lanes(const float* p, std::size_t lanes) noexcept {
+  return {_mm256_maskload_ps(p, mask_of(lanes))};
+}
+inline void store_lanes(Vector a, float* p, std::size_t lanes) noexcept {
+  _mm256_maskstore_ps(p, mask_of(lanes), a.v);
+}
 
 }  // namespace
 }  // namespace tocsin
 
+#define TOCSIN_OWN_VECTOR_MATH
 #include "kernels/variant.inc"
 
 const KernelTable& avx2_kernels() noexcept { return kTable; }

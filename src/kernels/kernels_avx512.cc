@@ -1,16 +1,71 @@
-// AVX-512: 32 registers hold 4 rows by 64 outputs.
+// AVX-512: 32 registers hold the sums of 6 rows by 64 outputs, or 12 rows by 32.
+#include <immintrin.h>
+
 #include <cstddef>
 
 namespace tocsin {
 namespace {
 
-constexpr int kRowTile = 4;
-constexpr int kColumnTile = 64;
-constexpr int kSingleRowColumns = 64;
+struct Vector {
+  __m512 v;
+};
+
+constexpr std::size_t kVectorLanes = 16;
+constexpr int kTileVectors = 4;
+constexpr int kSingleRowVectors = 8;
+// Rows of a tile that is so many vectors wide.
+template <int Vectors>
+constexpr int kRowsOf = Vectors == 4 ? 6 : (Vectors == 3 ? 8 : 12);
+
+inline Vector zeros() noexcept { return {_mm512_setzero_ps()}; }
+inline Vector load_vector(const float* p) noexcept { return {_mm512_loadu_ps(p)}; }
+inline Vector broadcast(const float* p) noexcept { return {_mm512_set1_ps(*p)}; }
+inline Vector fused_vectors(Vector a, Vector b, Vector c) noexcept {
+  return {_mm512_fmadd_ps(a.v, b.v, c.v)};
+}
+inline Vector add_vectors(Vector a, Vector b) noexcept { return {_mm512_add_ps(a.v, b.v)}; }
+inline Vector subtract_vectors(Vector a, Vector b) noexcept { return {_mm512_sub_ps(a.v, b.v)}; }
+inline Vector multiply_vectors(Vector a, Vector b) noexcept { return {_mm512_mul_ps(a.v, b.v)}; }
+inline Vector divide_vectors(Vector a, Vector b) noexcept { return {_mm512_div_ps(a.v, b.v)}; }
+inline Vector all_lanes(float value) noexcept { return {_mm512_set1_ps(value)}; }
+// The instruction returns its second operand where one is NaN.
+inline Vector at_least(Vector a, float low) noexcept {
+  return {_mm512_max_ps(_mm512_set1_ps(low), a.v)};
+}
+inline Vector at_most(Vector a, float high) noexcept {
+  return {_mm512_min_ps(_mm512_set1_ps(high), a.v)};
+}
+inline Vector magnitude(Vector a) noexcept { return {_mm512_abs_ps(a.v)}; }
+inline Vector negated(Vector a) noexcept { return {_mm512_xor_ps(a.v, _mm512_set1_ps(-0.0F))}; }
+inline Vector with_sign_of(Vector positive, Vector sign) noexcept {
+  return {_mm512_or_ps(positive.v, _mm512_and_ps(sign.v, _mm512_set1_ps(-0.0F)))};
+}
+// a * 2^n for an integer n, rounded once.
+inline Vector scaled(Vector a, Vector n) noexcept { return {_mm512_scalef_ps(a.v, n.v)}; }
+inline Vector power_of_two(Vector n) noexcept { return scaled(all_lanes(1.0F), n); }
+inline Vector where_below(Vector a, float bound, Vector then, Vector otherwise) noexcept {
+  const __mmask16 below = _mm512_cmp_ps_mask(a.v, _mm512_set1_ps(bound), _CMP_LT_OQ);
+  return {_mm512_mask_blend_ps(below, otherwise.v, then.v)};
+}
+inline Vector where_above(Vector a, float bound, Vector then, Vector otherwise) noexcept {
+  const __mmask16 above = _mm512_cmp_ps_mask(a.v, _mm512_set1_ps(bound), _CMP_GT_OQ);
+  return {_mm512_mask_blend_ps(above, otherwise.v, then.v)};
+}
+inline __mmask16 mask_of(std::size_t lanes) noexcept {
+  return static_cast<__mmask16>((1U << lanes) - 1U);
+}
+// Lanes beyond `lanes` are zero, and their memory is not touched.
+inline Vector load_lanes(const float* p, std::size_t lanes) noexcept {
+  return {_mm512_maskz_loadu_ps(mask_of(lanes), p)};
+}
+inline void store_lanes(Vector a, float* p, std::size_t lanes) noexcept {
+  _mm512_mask_storeu_ps(p, mask_of(lanes), a.v);
+}
 
 }  // namespace
 }  // namespace tocsin
 
+#define TOCSIN_OWN_VECTOR_MATH
 #include "kernels/variant.inc"
 
 const KernelTable& avx512_kernels() noexcept { return kTable; }

@@ -5,9 +5,65 @@
 namespace tocsin {
 namespace {
 
-constexpr int kRowTile = 1;
-constexpr int kColumnTile = 16;
-constexpr int kSingleRowColumns = 16;
+struct Vector {
+  float v[16];
+};
+
+constexpr std::size_t kVectorLanes = 16;
+constexpr int kTileVectors = 1;
+constexpr int kSingleRowVectors = 1;
+template <int Vectors>
+constexpr int kRowsOf = 1;
+
+inline Vector zeros() noexcept { return {}; }
+inline Vector load_vector(const float* p) noexcept {
+  Vector a;
+  for (std::size_t i = 0; i < kVectorLanes; ++i) a.v[i] = p[i];
+  return a;
+}
+inline Vector broadcast(const float* p) noexcept {
+  Vector a;
+  for (float& lane : a.v) lane = *p;
+  return a;
+}
+inline Vector fused_vectors(const Vector& a, const Vector& b, const Vector& c) noexcept {
+  Vector sum;
+  for (std::size_t i = 0; i < kVectorLanes; ++i) sum.v[i] = __builtin_fmaf(a.v[i], b.v[i], c.v[i]);
+  return sum;
+}
+inline Vector add_vectors(const Vector& a, const Vector& b) noexcept {
+  Vector sum;
+  for (std::size_t i = 0; i < kVectorLanes; ++i) sum.v[i] = a.v[i] + b.v[i];
+  return sum;
+}
+inline Vector subtract_vectors(const Vector& a, const Vector& b) noexcept {
+  Vector difference;
+  for (std::size_t i = 0; i < kVectorLanes; ++i) difference.v[i] = a.v[i] - b.v[i];
+  return difference;
+}
+inline Vector multiply_vectors(const Vector& a, const Vector& b) noexcept {
+  Vector product;
+  for (std::size_t i = 0; i < kVectorLanes; ++i) product.v[i] = a.v[i] * b.v[i];
+  return product;
+}
+inline Vector at_least(const Vector& a, float low) noexcept {
+  Vector bounded;
+  for (std::size_t i = 0; i < kVectorLanes; ++i) bounded.v[i] = a.v[i] < low ? low : a.v[i];
+  return bounded;
+}
+inline Vector at_most(const Vector& a, float high) noexcept {
+  Vector bounded;
+  for (std::size_t i = 0; i < kVectorLanes; ++i) bounded.v[i] = a.v[i] > high ? high : a.v[i];
+  return bounded;
+}
+inline Vector load_lanes(const float* p, std::size_t lanes) noexcept {
+  Vector a{};
+  for (std::size_t i = 0; i < lanes; ++i) a.v[i] = p[i];
+  return a;
+}
+inline void store_lanes(const Vector& a, float* p, std::size_t lanes) noexcept {
+  for (std::size_t i = 0; i < lanes; ++i) p[i] = a.v[i];
+}
 
 }  // namespace
 }  // namespace tocsin
