@@ -100,6 +100,31 @@ struct LayerNormCall {
   float* inverse_deviation = nullptr;  // one value out (r); null: not wanted
 };
 
+// Attention pooling, one step of some rows: each row carries the maximum m (-inf at first) and the
+// sum s (+0 at first) of its scores so far, and the context c (+0 at first) of its values v:
+//   x > m ? (e = exp(m - x); s = fma(s, e, 1); c = fma(c, e, v); m = x)
+//         : x == -inf ? nothing : (e = exp(x - m); s = s + e; c = fma(e, v, c))
+// What is pooled is (c / s) with s = s + (m - m), as in a softmax: see pooled().
+struct AttendCall {
+  std::size_t row_count = 0;
+  std::size_t width = 0;          // of a value
+  const float* scores = nullptr;  // row r's is scores[r * score_stride]
+  std::size_t score_stride = 1;
+  const float* values = nullptr;  // row r at values + r * value_stride
+  std::size_t value_stride = 0;
+  float* maximum = nullptr;  // row r's is maximum[r]
+  float* sum = nullptr;      // row r's is sum[r]
+  float* context = nullptr;  // row r at context + r * context_stride
+  std::size_t context_stride = 0;
+};
+struct PooledCall {
+  std::size_t width = 0;
+  float maximum = 0;
+  float sum = 0;
+  const float* context = nullptr;
+  float* y = nullptr;  // c / (s + (m - m)); may be `context`
+};
+
 // y[i] = f(x[i]) for i < count; y may be x.
 using MapFunction = void (*)(const float* x, float* y, std::size_t count) noexcept;
 
@@ -117,6 +142,8 @@ struct KernelTable {
   void (*gru_output)(const GruOutputCall& call) noexcept;
   void (*softmax)(const SoftmaxCall& call) noexcept;
   void (*layer_norm)(const LayerNormCall& call) noexcept;
+  void (*attend)(const AttendCall& call) noexcept;
+  void (*pooled)(const PooledCall& call) noexcept;
   MapFunction exp;      // 0.99 ulp; +inf above 88.7228, subnormal below -87.34, 0 below -103.98
   MapFunction expm1;    // 1.45 ulp; e^x - 1
   MapFunction tanh;     // 2.50 ulp; odd; +-1 beyond 9.02

@@ -46,6 +46,11 @@ inline Vector multiply_vectors(const Vector& a, const Vector& b) noexcept {
   for (std::size_t i = 0; i < kVectorLanes; ++i) product.v[i] = a.v[i] * b.v[i];
   return product;
 }
+inline Vector divide_vectors(const Vector& a, const Vector& b) noexcept {
+  Vector quotient;
+  for (std::size_t i = 0; i < kVectorLanes; ++i) quotient.v[i] = a.v[i] / b.v[i];
+  return quotient;
+}
 inline Vector at_least(const Vector& a, float low) noexcept {
   Vector bounded;
   for (std::size_t i = 0; i < kVectorLanes; ++i) bounded.v[i] = a.v[i] < low ? low : a.v[i];

@@ -3,6 +3,7 @@
 #include <array>
 #include <limits>
 
+#include "engines/reference/attention_fusion.h"
 #include "engines/reference/plan_functions.h"
 
 namespace tocsin {
@@ -93,6 +94,8 @@ static_assert(std::is_sorted(kOperators.begin(), kOperators.end(), by_name));
 }  // namespace
 
 const OperatorEntry* find_operator(std::string_view domain, std::string_view op_type) noexcept {
+  static constexpr OperatorEntry kAttentionPool{"AttentionPool", plan_attention_pool, 2, 2, 1};
+  if (domain == kOwnDomain) return op_type == kAttentionPool.name ? &kAttentionPool : nullptr;
   if (!domain.empty()) return nullptr;
   const auto found = std::lower_bound(
       kOperators.begin(), kOperators.end(), op_type,

@@ -56,8 +56,9 @@ class PlanBuilder {
         bytes_left_(limits.memory_bytes_max),
         values_(prepared.graph().value_names.size()) {}
 
-  Result<Plan> build(const std::vector<Shape>& input_shapes) {
+  Result<Plan> build(const std::vector<Shape>& input_shapes, const GraphPart& part) {
     const Graph& graph = prepared_.graph();
+    mark_needed(part);
     plan_.input_shapes_ = input_shapes;
     for (std::size_t i = 0; i < values_.size(); ++i) {
       const std::optional<Tensor>& constant = prepared_.constants()[i];
@@ -67,13 +68,22 @@ class PlanBuilder {
       Value& value = values_[static_cast<std::size_t>(graph.inputs[i])];
       value.type = graph.signature.inputs[i].type;
       value.shape = input_shapes[i];
-      value.place = {Plan::Place::Kind::kInput, i, nullptr};
     }
+    for (std::size_t i = 0; i < part.inputs.size(); ++i)
+      values_[static_cast<std::size_t>(part.inputs[i])].place = {Plan::Place::Kind::kInput, i,
+                                                                 nullptr};
     for (const std::size_t node : prepared_.nodes()) TOCSIN_RETURN_IF_ERROR(add_node(node));
-    for (const ValueIndex output : graph.outputs)
+    for (const ValueIndex output : part.outputs)
       add_output(values_[static_cast<std::size_t>(output)]);
     TOCSIN_RETURN_IF_ERROR(lay_out());
     return std::move(plan_);
+  }
+
+  std::vector<ValueFacts> facts() const {
+    std::vector<ValueFacts> facts;
+    facts.reserve(values_.size());
+    for (const Value& value : values_) facts.push_back({value.type, value.shape, value.constant});
+    return facts;
   }
 
  private:
@@ -91,6 +101,27 @@ class PlanBuilder {
                       tensor,
                       is_weight,
                       {Plan::Place::Kind::kConstant, 0, tensor.data()}};
+  }
+
+  // The nodes that the part's outputs depend on, up to its inputs.
+  void mark_needed(const GraphPart& part) {
+    const Graph& graph = prepared_.graph();
+    std::vector<bool> wanted(values_.size());
+    std::vector<bool> given(values_.size());
+    for (const ValueIndex output : part.outputs) wanted[static_cast<std::size_t>(output)] = true;
+    for (const ValueIndex input : part.inputs) given[static_cast<std::size_t>(input)] = true;
+    needed_.resize(graph.nodes.size());
+    for (std::size_t i = graph.nodes.size(); i > 0; --i) {
+      const GraphNode& node = graph.nodes[i - 1];
+      const bool needed = std::ranges::any_of(node.outputs, [&](ValueIndex output) {
+        const auto index = static_cast<std::size_t>(output);
+        return output != kNoValue && wanted[index] && !given[index];
+      });
+      if (!needed) continue;
+      needed_[i - 1] = true;
+      for (const ValueIndex input : node.inputs)
+        if (input != kNoValue) wanted[static_cast<std::size_t>(input)] = true;
+    }
   }
 
   NodeInputs gather_inputs(const GraphNode& node) const {
@@ -123,6 +154,11 @@ class PlanBuilder {
         if (node.outputs[i] != kNoValue) keep_constant(node.outputs[i], (*folded)[i]);
       return {};
     }
+    if (!needed_[node_index]) {
+      for (std::size_t i = 0; i < node.outputs.size(); ++i)
+        if (node.outputs[i] != kNoValue) note_shape(node.outputs[i], planned.outputs[i]);
+      return {};
+    }
     Plan::Step step;
     step.node_index = node_index;
     step.kernel = std::move(planned.kernel);
@@ -143,6 +179,14 @@ class PlanBuilder {
   void keep_constant(ValueIndex index, const Tensor& tensor) {
     plan_.constants_.push_back(tensor);
     set_constant(static_cast<std::size_t>(index), tensor, false);
+  }
+
+  // Of a value that this plan does not compute: shapes are inferred through it.
+  void note_shape(ValueIndex index, const PlannedOutput& output) {
+    if (output.constant) return keep_constant(index, *output.constant);
+    Value& value = values_[static_cast<std::size_t>(index)];
+    value.type = output.type;
+    value.shape = output.shape;
   }
 
   // The output's place; the step that writes it is the next one.
@@ -213,6 +257,7 @@ class PlanBuilder {
   const ReferenceLimits& limits_;
   std::size_t bytes_left_;
   std::vector<Value> values_;
+  std::vector<bool> needed_;  // by node
   std::vector<ArenaBuffer> buffers_;
   std::size_t scratch_bytes_ = 0;
   Plan plan_;
@@ -220,7 +265,21 @@ class PlanBuilder {
 
 Result<Plan> Plan::build(PreparedGraph& prepared, const std::vector<Shape>& input_shapes,
                          const ReferenceLimits& limits) {
-  return PlanBuilder(prepared, limits).build(input_shapes);
+  const Graph& graph = prepared.graph();
+  return PlanBuilder(prepared, limits).build(input_shapes, {graph.inputs, graph.outputs});
+}
+
+Result<std::vector<ValueFacts>> Plan::infer(PreparedGraph& prepared,
+                                            const std::vector<Shape>& input_shapes,
+                                            const ReferenceLimits& limits) {
+  PlanBuilder builder(prepared, limits);
+  TOCSIN_ASSIGN_OR_RETURN([[maybe_unused]] const Plan plan, builder.build(input_shapes, {}));
+  return builder.facts();
+}
+
+Result<Plan> Plan::build_part(PreparedGraph& prepared, const std::vector<Shape>& input_shapes,
+                              const GraphPart& part, const ReferenceLimits& limits) {
+  return PlanBuilder(prepared, limits).build(input_shapes, part);
 }
 
 const void* Plan::resolve(const Place& place, std::span<const void* const> inputs,

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,12 +14,34 @@
 
 namespace tocsin {
 
+// A part of a graph: what computes `outputs` from `inputs`, which stand for the nodes that would
+// compute them. Everything else that the part reads must be constant for the planned shapes.
+struct GraphPart {
+  std::vector<ValueIndex> inputs;
+  std::vector<ValueIndex> outputs;
+};
+
+// What is known of a value before anything runs.
+struct ValueFacts {
+  DataType type = DataType::kFloat32;
+  Shape shape;
+  std::optional<Tensor> constant;  // set where it does not depend on what the inputs hold
+};
+
 class Plan {
  public:
   // `input_shapes` in the signature's order, without free dimensions. The graph's constants must
   // outlive the plan.
   static Result<Plan> build(PreparedGraph& prepared, const std::vector<Shape>& input_shapes,
                             const ReferenceLimits& limits);
+  // The plan of a part alone: run() takes the part's inputs. `input_shapes` are the whole graph's.
+  static Result<Plan> build_part(PreparedGraph& prepared, const std::vector<Shape>& input_shapes,
+                                 const GraphPart& part, const ReferenceLimits& limits);
+
+  // The facts of all values of a graph, by ValueIndex.
+  static Result<std::vector<ValueFacts>> infer(PreparedGraph& prepared,
+                                               const std::vector<Shape>& input_shapes,
+                                               const ReferenceLimits& limits);
 
   const std::vector<Shape>& input_shapes() const noexcept { return input_shapes_; }
   const std::vector<PlannedOutput>& outputs() const noexcept { return outputs_; }

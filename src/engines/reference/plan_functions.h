@@ -61,6 +61,9 @@ Result<PlannedNode> plan_lstm(const NodeContext& context);
 Result<PlannedNode> plan_gru(const NodeContext& context);
 Result<PlannedNode> plan_rnn(const NodeContext& context);
 
+// attention_operator.cc: AttentionPool of our own domain
+Result<PlannedNode> plan_attention_pool(const NodeContext& context);
+
 // normalisation_operators.cc
 Result<PlannedNode> plan_batch_normalization(const NodeContext& context);
 Result<PlannedNode> plan_layer_normalization(const NodeContext& context);

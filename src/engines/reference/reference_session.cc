@@ -6,7 +6,10 @@
 #include <cstring>
 #include <exception>
 #include <limits>
+#include <optional>
 #include <utility>
+
+#include "engines/reference/attention_fusion.h"
 
 namespace tocsin {
 namespace {
@@ -41,12 +44,22 @@ Result<std::unique_ptr<Session>> ReferenceSession::load(Graph graph, const Sessi
                             PreparedGraph::prepare(std::move(graph), limits));
     std::unique_ptr<ReferenceSession> session(
         new ReferenceSession(std::move(prepared), options, limits));
+    TOCSIN_RETURN_IF_ERROR(session->fuse());
     TOCSIN_RETURN_IF_ERROR(session->plan_batches());
     return std::unique_ptr<Session>(std::move(session));
   } catch (const std::exception& exception) {
     return Error(ErrorCode::kResourceExhausted,
                  std::string("loading the model: ") + exception.what());
   }
+}
+
+Status ReferenceSession::fuse() {
+  TOCSIN_ASSIGN_OR_RETURN(const std::vector<ValueFacts> facts,
+                          Plan::infer(prepared_, shapes_for_batch(1), limits_));
+  std::optional<Graph> fused = fuse_attention(prepared_.graph(), facts);
+  if (!fused) return {};
+  TOCSIN_ASSIGN_OR_RETURN(prepared_, PreparedGraph::prepare(std::move(*fused), limits_));
+  return {};
 }
 
 std::vector<Shape> ReferenceSession::shapes_for_batch(std::int64_t batch) const {

@@ -32,6 +32,8 @@ class ReferenceSession : public Session {
                    const ReferenceLimits& limits)
       : prepared_(std::move(prepared)), options_(options), limits_(limits) {}
 
+  // Puts our own operators in the place of the patterns that they compute.
+  Status fuse();
   Status plan_batches();
   std::vector<Shape> shapes_for_batch(std::int64_t batch) const;
   bool matches(const Plan& plan, std::span<const TensorView> inputs) const noexcept;
