@@ -74,31 +74,29 @@ class Session {
   virtual const Error& error() const noexcept = 0;
 };
 
-// A loaded model that works ahead on the sliding windows of many keys: the share of a window that
-// does not need its newest frame is computed before that frame arrives. Bound to one thread. Its
-// outputs have the bits of a Session of the same engine and options run on the whole window.
+// A loaded model that works ahead on the sliding windows of many keys: what does not need a
+// window's newest frame is computed before that frame arrives. Bound to one thread. Its outputs
+// have the bits of a Session of the same engine and options that is run on the whole window.
 class WindowStream {
  public:
-  enum class StepResult : std::uint8_t {
-    kScored,
-    kWindowNotFull,  // fewer than `steps` frames since the start or the last reset
-    kNotAhead,       // the window due was not kept ahead: run it whole (the caller counts it)
-  };
-
   virtual ~WindowStream() = default;
   // Takes the memory for a key, if it has none yet; keys are small numbers.
   virtual Status add_key(std::uint32_t key) = 0;
-  // Takes in the key's newest frame [features] and, if that completes a window, writes the model's
-  // output for it: only the last step is left to compute where work_ahead() has kept up.
-  virtual StepResult step(std::uint32_t key, std::span<const float> frame,
-                          std::span<float> output) noexcept = 0;
-  // Advances the windows in flight of one key that has work waiting. False: nothing waits.
+  // Takes in the key's newest frame [features]. Frames that come faster than work_ahead() follows
+  // are kept up to a limit; beyond it the key's windows are begun anew.
+  virtual void push(std::uint32_t key, std::span<const float> frame) noexcept = 0;
+  // The model's output for the window that ends with the key's newest frame; work that is still
+  // waiting for that key is done first. False: fewer than `steps` frames since the start, a reset
+  // or a new beginning; the window has to be run whole.
+  virtual bool score(std::uint32_t key, std::span<float> output) noexcept = 0;
+  // Advances the windows in flight of the key that has waited longest, by one frame. False: none
+  // waits.
   virtual bool work_ahead() noexcept = 0;
   // Forgets the frames of a key.
   virtual void reset(std::uint32_t key) noexcept = 0;
 
   virtual std::size_t bytes_per_key() const noexcept = 0;
-  // Of a whole window's multiply-adds, the share that is left for step().
+  // Of a whole window's multiply-adds, the share that is left for score().
   virtual double last_step_share() const noexcept = 0;
 };
 

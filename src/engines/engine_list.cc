@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engines/engine.h"
+#include "engines/native/native_engine.h"
 #include "engines/onnxruntime/onnxruntime_engine.h"
 #include "engines/reference/reference_engine.h"
 
@@ -20,6 +21,7 @@ std::unique_ptr<Engine> make() {
 }
 
 constexpr std::array kEngines = {
+    EngineEntry{"native", make<NativeEngine>},
     EngineEntry{"reference", make<ReferenceEngine>},
     EngineEntry{"onnxruntime", make<OnnxRuntimeEngine>},
 };

@@ -76,8 +76,7 @@ TEST(Attend, EveryIsaGivesTheBitsOfTheDefinition) {
       }
       for (std::size_t r = 0; r < rows; ++r) {
         std::vector<float> y(width + 1, 99.0F);
-        kernels_of(isa).pooled(
-            {width, maximum[r], sum[r], context.data() + r * width, y.data()});
+        kernels_of(isa).pooled({width, maximum[r], sum[r], context.data() + r * width, y.data()});
         const std::vector<float> expected = pooling_twin(scores[r], values[r], width);
         for (std::size_t j = 0; j < width; ++j)
           ASSERT_TRUE(same_bits(y[j], expected[j]))

@@ -1,0 +1,116 @@
+// Weights from the node, products and cells from the kernels.
+#include "engines/native/step_layer.h"
+
+#include <algorithm>
+
+#include "kernels/kernels.h"
+
+namespace tocsin {
+namespace {
+
+struct Product {
+  const PackedMatrix& weights;
+  const float* x = nullptr;
+  std::size_t rows = 0;
+  const float* bias = nullptr;  // one for all rows; null: none
+  float* y = nullptr;
+};
+
+void multiply(const Product& product) noexcept {
+  DenseCall call;
+  call.weights = product.weights.view();
+  call.x = product.x;
+  call.x_stride = call.weights.input_count;
+  call.row_count = product.rows;
+  call.bias = product.bias;
+  call.y = product.y;
+  call.y_stride = call.weights.output_count;
+  kernels().dense(call);
+}
+
+double work(const std::shared_ptr<const PackedMatrix>& weights) {
+  if (weights == nullptr) return 0;
+  return static_cast<double>(weights->view().output_count) *
+         static_cast<double>(weights->view().input_count);
+}
+
+}  // namespace
+
+Result<StepLayer> StepLayer::make(const NodeContext& context) {
+  StepLayer layer;
+  layer.is_lstm_ = context.node().op_type == "LSTM";
+  TOCSIN_ASSIGN_OR_RETURN(layer.shape_,
+                          layer.is_lstm_ ? recurrent_shape(context, 4, {"sigmoid", "tanh", "tanh"})
+                                         : recurrent_shape(context, 3, {"sigmoid", "tanh"}));
+  const RecurrentShape& shape = layer.shape_;
+  const bool linear = layer.is_lstm_ || context.int_attribute("linear_before_reset", 0) != 0;
+  layer.resets_first_ = !linear;
+  const std::size_t gates = 2 * shape.units;
+  layer.w_ = pack_gates(context, 1, 0, {0, shape.width()});
+  layer.r_ = pack_gates(context, 2, 0, {0, linear ? shape.width() : gates});
+  if (!linear) layer.r_candidate_ = pack_gates(context, 2, 0, {gates, shape.units});
+  // The candidate's recurrent bias of a GRU stays with the state where the reset gate multiplies
+  // it.
+  const std::size_t summed = layer.is_lstm_ || !linear ? shape.width() : gates;
+  layer.bias_ = gate_bias(context, shape, 0, false);
+  std::vector<float> recurrent = gate_bias(context, shape, 0, true);
+  for (std::size_t j = 0; j < summed; ++j) layer.bias_[j] = layer.bias_[j] + recurrent[j];
+  if (summed < shape.width()) {
+    std::fill_n(recurrent.begin(), summed, 0.0F);
+    layer.recurrent_bias_ = std::move(recurrent);
+  }
+  if (layer.is_lstm_ && context.has_input(7)) {
+    const auto values = context.input(7).values<float>();
+    if (values.size() != 3 * shape.units) return invalid("input P has the wrong size");
+    layer.peephole_.assign(values.begin(), values.end());
+  }
+  return layer;
+}
+
+double StepLayer::input_work() const noexcept { return work(w_); }
+double StepLayer::state_work() const noexcept { return work(r_) + work(r_candidate_); }
+
+std::size_t StepLayer::scratch_floats(std::size_t rows) const noexcept {
+  return resets_first_ ? 3 * rows * units() : 0;
+}
+
+void StepLayer::project(const float* x, std::size_t rows, float* projection) const noexcept {
+  multiply({*w_, x, rows, bias_.data(), projection});
+}
+
+void StepLayer::recur(const float* hidden, std::size_t rows, float* recurrent) const noexcept {
+  const float* bias = recurrent_bias_.empty() ? nullptr : recurrent_bias_.data();
+  multiply({*r_, hidden, rows, bias, recurrent});
+}
+
+void StepLayer::cells(const CellRows& rows, float* scratch) const noexcept {
+  if (resets_first_) return reset_first_cells(rows, scratch);
+  for (std::size_t r = 0; r < rows.count; ++r) {
+    const float* projection = rows.projection + r * rows.projection_stride;
+    float* recurrent = rows.recurrent + r * recurrent_width();
+    float* hidden = rows.hidden + r * units();
+    if (is_lstm_)
+      kernels().lstm_cell({units(), projection, recurrent,
+                           peephole_.empty() ? nullptr : peephole_.data(), shape_.clip,
+                           rows.cell + r * units(), hidden});
+    else
+      kernels().gru_cell({units(), projection, recurrent, shape_.clip, hidden});
+  }
+}
+
+void StepLayer::reset_first_cells(const CellRows& rows, float* scratch) const noexcept {
+  const std::size_t n = units();
+  float* update = scratch;
+  float* reset_hidden = update + rows.count * n;
+  float* candidate = reset_hidden + rows.count * n;
+  for (std::size_t r = 0; r < rows.count; ++r)
+    kernels().gru_reset({n, rows.projection + r * rows.projection_stride,
+                         rows.recurrent + r * recurrent_width(), shape_.clip, rows.hidden + r * n,
+                         update + r * n, reset_hidden + r * n});
+  multiply({*r_candidate_, reset_hidden, rows.count, nullptr, candidate});
+  for (std::size_t r = 0; r < rows.count; ++r)
+    kernels().gru_output({n, rows.projection + r * rows.projection_stride + 2 * n,
+                          candidate + r * n, update + r * n, shape_.clip, rows.hidden + r * n});
+}
+
+}  // namespace tocsin
