@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kInt8TileRows = 4;
 constexpr int kInt8TileVectors = 2;
-constexpr int kInt8SingleRowVectors = 8;
+constexpr int kInt8SingleRowVectors = 4;
 
 #include "kernels/vector_256.inc"
 

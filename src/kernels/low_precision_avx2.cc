@@ -12,10 +12,10 @@ namespace {
 
 constexpr int kTileRows = 6;
 constexpr int kTilePairs = 1;
-constexpr int kSingleRowPairs = 4;
+constexpr int kSingleRowPanels = 1;
 constexpr int kInt8TileRows = 4;
 constexpr int kInt8TileVectors = 2;
-constexpr int kInt8SingleRowVectors = 4;
+constexpr int kInt8SingleRowVectors = 2;
 
 #include "kernels/vector_256.inc"
 // Above come the vectors that these are written in.

@@ -12,10 +12,10 @@ namespace {
 
 constexpr int kTileRows = 6;
 constexpr int kTilePairs = 2;
-constexpr int kSingleRowPairs = 4;
+constexpr int kSingleRowPanels = 2;
 constexpr int kInt8TileRows = 4;
 constexpr int kInt8TileVectors = 4;
-constexpr int kInt8SingleRowVectors = 8;
+constexpr int kInt8SingleRowVectors = 4;
 
 #include "kernels/vector_512.inc"
 // Above come the vectors that these are written in.
