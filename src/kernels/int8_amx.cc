@@ -1,8 +1,6 @@
 // INT8 products by AMX tiles: 16 rows by up to 64 outputs at a time; fewer rows go to AVX-512 VNNI.
-// A process must ask the system for the tile registers first (amx_permitted).
+// A process must ask the system for the tile registers first (isa.cc).
 #include <immintrin.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -132,13 +130,6 @@ void dense_int8_amx(const Int8DenseCall& call) noexcept {
   rest.y += tiled * call.y_stride;
   if (rest.bias != nullptr) rest.bias += tiled * call.bias_stride;
   dense_int8_avx512_vnni(rest);
-}
-
-bool amx_permitted() noexcept {
-  // Linux, arch/x86/include/uapi/asm/prctl.h: the tile registers are feature 18 of XSAVE.
-  constexpr long kRequestPermission = 0x1023;
-  constexpr long kTileData = 18;
-  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
 
 }  // namespace tocsin

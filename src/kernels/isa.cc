@@ -2,6 +2,8 @@
 #include "kernels/isa.h"
 
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -19,24 +21,36 @@ namespace {
 constexpr std::array<Isa, 6> kAllIsas = {Isa::kDefault, Isa::kAvx2,       Isa::kAvxVnni,
                                          Isa::kAvx512,  Isa::kAvx512Vnni, Isa::kAmx};
 
-// __builtin_cpu_supports of this compiler knows neither AVX-VNNI nor AMX (Intel SDM, CPUID leaf 7:
-// subleaf 1 EAX bit 4; subleaf 0 EDX bits 24 and 25).
-bool has_avx_vnni() noexcept {
+// CPUID (Intel SDM, volume 2): what __builtin_cpu_supports of our compilers does not know.
+struct CpuidRegisters {
   unsigned eax = 0;
   unsigned ebx = 0;
   unsigned ecx = 0;
   unsigned edx = 0;
-  return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0 && (eax & (1U << 4U)) != 0;
+};
+
+CpuidRegisters cpuid(unsigned leaf, unsigned subleaf) noexcept {
+  CpuidRegisters found;
+  // Leaves all zero where the CPU has no such leaf.
+  __get_cpuid_count(leaf, subleaf, &found.eax, &found.ebx, &found.ecx, &found.edx);
+  return found;
+}
+
+bool has_f16c() noexcept { return (cpuid(1, 0).ecx & (1U << 29U)) != 0; }
+
+bool has_avx_vnni() noexcept { return (cpuid(7, 1).eax & (1U << 4U)) != 0; }
+
+// Asks the system to let this process use the tile registers; once granted it stays so.
+bool amx_permitted() noexcept {
+  // Linux, arch/x86/include/uapi/asm/prctl.h: the tile registers are feature 18 of XSAVE.
+  constexpr long kRequestPermission = 0x1023;
+  constexpr long kTileData = 18;
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
 
 bool has_amx_int8() noexcept {
   constexpr unsigned kTileAndInt8 = 3U << 24U;
-  unsigned eax = 0;
-  unsigned ebx = 0;
-  unsigned ecx = 0;
-  unsigned edx = 0;
-  return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 &&
-         (edx & kTileAndInt8) == kTileAndInt8 && amx_permitted();
+  return (cpuid(7, 0).edx & kTileAndInt8) == kTileAndInt8 && amx_permitted();
 }
 
 struct IsaList {
@@ -49,9 +63,7 @@ struct IsaList {
 IsaList find_available() noexcept {
   IsaList list;
   list.add(Isa::kDefault);
-  if (!(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-        __builtin_cpu_supports("f16c")))
-    return list;
+  if (!(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c())) return list;
   list.add(Isa::kAvx2);
   if (has_avx_vnni()) list.add(Isa::kAvxVnni);
   if (!(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&

@@ -20,7 +20,4 @@ void dense_int8_avx_vnni(const Int8DenseCall& call) noexcept;
 void dense_int8_avx512_vnni(const Int8DenseCall& call) noexcept;
 void dense_int8_amx(const Int8DenseCall& call) noexcept;
 
-// Asks the system to let this process use AMX's tile registers; once granted it stays so.
-bool amx_permitted() noexcept;
-
 }  // namespace tocsin
