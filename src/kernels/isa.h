@@ -13,11 +13,14 @@ namespace tocsin {
 enum class Isa : std::uint8_t {
   kDefault,  // what every x86-64 has; fused multiply-adds are calls of libm's fma: the same bits,
              // slowly
-  kAvx2,     // AVX2 and FMA
+  kAvx2,     // AVX2, FMA and F16C
+  kAvxVnni,  // and AVX-VNNI for INT8
   kAvx512,   // AVX-512 F, BW, DQ, VL
+  kAvx512Vnni,  // and AVX-512 VNNI for INT8
+  kAmx,         // and AMX tiles for INT8
 };
 
-// "default", "avx2", "avx512".
+// "default", "avx2", "avx_vnni", "avx512", "avx512_vnni", "amx".
 std::string_view isa_name(Isa isa) noexcept;
 
 // The instruction sets that this machine and this build have, narrowest first; valid for ever.

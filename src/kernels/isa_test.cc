@@ -49,7 +49,8 @@ TEST_F(IsaRequest, UnknownNameIsAnErrorThatListsTheKnownOnes) {
   const auto requested = requested_isa();
   ASSERT_FALSE(requested.ok());
   EXPECT_EQ(requested.error().code(), ErrorCode::kInvalidArgument);
-  EXPECT_NE(requested.error().message().find("default, avx2 or avx512"), std::string::npos);
+  EXPECT_NE(requested.error().message().find("default, avx2, avx_vnni, avx512, avx512_vnni or amx"),
+            std::string::npos);
 }
 
 TEST_F(IsaRequest, TheChoiceIsMadeOnce) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "kernels/isa.h"
+#include "kernels/low_precision.h"
 #include "kernels/packed_matrix.h"
 
 namespace tocsin {
@@ -150,6 +151,7 @@ struct KernelTable {
   MapFunction sigmoid;  // 2.41 ulp; 1 / (1 + e^-x), subnormal results included
   MapFunction erf;      // 0.98 ulp; odd; +-1 beyond 3.92
   MapFunction log;      // 0.91 ulp; log(+-0) = -inf, log(x < 0) = NaN
+  LowPrecisionKernels low_precision{};
 };
 
 // The kernels of the selected instruction set (isa.h); chosen at the first call.

@@ -4,12 +4,32 @@
 
 #include <cstddef>
 #include <memory>
+#include <new>
 
 namespace tocsin {
 
 inline constexpr std::size_t kPanelOutputs = 64;
 inline constexpr std::size_t kLaneOutputs = 16;
 inline constexpr std::size_t kPackedAlignmentBytes = 64;
+
+// Memory for packed weights.
+template <typename T>
+struct PackedAllocator {
+  using value_type = T;
+  PackedAllocator() = default;
+  template <typename U>
+  explicit PackedAllocator(const PackedAllocator<U>& /*other*/) noexcept {}
+  T* allocate(std::size_t count) {
+    return static_cast<T*>(
+        ::operator new(count * sizeof(T), std::align_val_t(kPackedAlignmentBytes)));
+  }
+  void deallocate(T* data, std::size_t /*count*/) noexcept {
+    ::operator delete(data, std::align_val_t(kPackedAlignmentBytes));
+  }
+  friend bool operator==(const PackedAllocator& /*a*/, const PackedAllocator& /*b*/) noexcept {
+    return true;
+  }
+};
 
 // A packed matrix that somebody else owns: `data` holds packed_float_count() floats, aligned to
 // kPackedAlignmentBytes.
