@@ -13,16 +13,27 @@ PacedSource::PacedSource(std::unique_ptr<Source> source, Clock& clock, double sp
   TOCSIN_ASSERT(std::isfinite(speed) && speed > 0.0);
 }
 
+// Afterwards waiting_ holds a record, unless the status is not kEvents or the record has no events.
+SourceStatus PacedSource::fetch() noexcept {
+  if (!waiting_.empty()) return SourceStatus::kEvents;
+  const SourceStatus status = source_->next(waiting_);
+  if (status == SourceStatus::kEvents && !waiting_.empty())
+    waiting_due_ns_ = due_time_ns(waiting_.front().receive_time_ns);
+  else
+    waiting_.clear();
+  return status;
+}
+
+bool PacedSource::is_due() noexcept {
+  // What cannot wait, an end or a record without events, is for next() to tell.
+  return fetch() != SourceStatus::kEvents || waiting_.empty() ||
+         waiting_due_ns_ <= clock_.monotonic_time_ns();
+}
+
 SourceStatus PacedSource::next(EventBatch& batch) noexcept {
   batch.clear();
-  if (waiting_.empty()) {
-    const SourceStatus status = source_->next(waiting_);
-    if (status != SourceStatus::kEvents || waiting_.empty()) {
-      waiting_.clear();
-      return status;
-    }
-    waiting_due_ns_ = due_time_ns(waiting_.front().receive_time_ns);
-  }
+  const SourceStatus status = fetch();
+  if (status != SourceStatus::kEvents || waiting_.empty()) return status;
   const std::int64_t now_ns = clock_.monotonic_time_ns();
   if (waiting_due_ns_ > now_ns) {
     const std::int64_t wait_ns = std::min(waiting_due_ns_ - now_ns, kWaitMaxNs);

@@ -25,6 +25,7 @@ class PacedSource final : public Source {
   PacedSource(std::unique_ptr<Source> source, Clock& clock, double speed);
 
   SourceStatus next(EventBatch& batch) noexcept override;
+  bool is_due() noexcept override;
   const Error& error() const noexcept override { return source_->error(); }
   // These run ahead of the batches by the record that waits.
   const SourceCounters& counters() const noexcept override { return source_->counters(); }
@@ -38,6 +39,7 @@ class PacedSource final : public Source {
   double progress() const noexcept override { return source_->progress(); }
 
  private:
+  SourceStatus fetch() noexcept;
   std::int64_t due_time_ns(std::int64_t receive_time_ns) noexcept;
 
   std::unique_ptr<Source> source_;

@@ -57,6 +57,10 @@ class Source {
   // its number in MarketEvent::record; record numbers rise. Allocates nothing after warm-up.
   virtual SourceStatus next(EventBatch& batch) noexcept = 0;
 
+  // Whether a record waits whose time has come. A source without a pace of its own never says so: its
+  // records come when they are asked for.
+  virtual bool is_due() noexcept { return false; }
+
   // Valid after next() returned kError.
   virtual const Error& error() const noexcept = 0;
   virtual const SourceCounters& counters() const noexcept = 0;

@@ -42,6 +42,9 @@ Pipeline::Step Pipeline::step(const std::atomic<bool>& give_up) noexcept {
     durations = {};
   }
   if (!batch_.empty()) last_position_.record = batch_.back().record;
+  // While nothing is due, what later scores will need is computed.
+  while (!parts_.source.is_due() && parts_.scorer.work_ahead()) {
+  }
   return Step::kWorked;
 }
 

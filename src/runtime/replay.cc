@@ -31,7 +31,8 @@ Result<LoadedModel> load_recorded_model(const FoundDecision& found, const std::s
   TOCSIN_ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, make_engine(found.run.engine));
   TOCSIN_ASSIGN_OR_RETURN(
       LoadedModel model,
-      load_model(std::move(package), *engine, {.steps = found.decision.decision.window_steps}));
+      load_model(std::move(package), *engine,
+                 {.steps = found.decision.decision.window_steps, .ahead = false}));
   if (model.schema.hash() != found.run.schema_hash)
     return Error(ErrorCode::kFailedPrecondition,
                  fmt::format("{}: feature schema {}, recorded {}", path,

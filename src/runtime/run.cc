@@ -15,8 +15,8 @@
 #include "kernels/isa.h"
 #include "models/model_package.h"
 #include "runtime/pipeline.h"
+#include "scoring/ahead_scorer.h"
 #include "scoring/loaded_model.h"
-#include "scoring/window_scorer.h"
 #include "sinks/console_sink.h"
 #include "sinks/file_io.h"
 #include "sinks/jsonl_sink.h"
@@ -36,7 +36,7 @@ constexpr std::string_view kFolderLine = "# paths are relative to ";
 // Everything that lives as long as the run; built in open(), used by both threads.
 struct RunState {
   std::unique_ptr<Source> source;
-  std::unique_ptr<WindowScorer> scorer;
+  std::unique_ptr<Scorer> scorer;
   std::optional<DecisionPolicy> policy;
   std::optional<AlertIdHasher> ids;
   std::optional<FailureCapsuleFolder> failures;
@@ -155,6 +155,10 @@ void log_choices(const RunConfig& config, const RunState& state) {
                        model.title(), model.engine.name, model.engine.version,
                        determinism_name(model.engine.determinism), selected_isa(), model.steps(),
                        model.feature_count()));
+  if (model.whole_reason.empty())
+    log_info("windows are worked ahead: a frame waits for the last step alone");
+  else
+    log_info("windows are run whole: " + model.whole_reason);
   log_info(fmt::format(
       "alert at {:.4f} or above, released below {:.4f}, cooldown {} ms; {} samples of the package "
       "checked, worst error {:.2g}",
@@ -181,7 +185,7 @@ Result<std::unique_ptr<RunState>> open(const RunConfig& config, const RunHooks& 
                                  .rule = config.decision.rule,
                                  .model = model.package.name,
                                  .model_version = model.package.version});
-  state->scorer = std::make_unique<WindowScorer>(std::move(model));
+  state->scorer = make_scorer(std::move(model));
   state->failures.emplace(config.output.folder);
   TOCSIN_RETURN_IF_ERROR(open_sinks(config, hooks, *state));
   log_choices(config, *state);

@@ -17,7 +17,7 @@ struct SourceConfig {
 
 struct ModelConfig {
   std::string package;  // <repository>/<name> or <repository>/<name>/<version>
-  std::string engine = "reference";
+  std::string engine = "native";
   std::int64_t steps = 0;  // window length; 0: the package's own
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <optional>
 #include <span>
@@ -143,6 +144,43 @@ class SampleCheck {
   float worst_error_ = 0;
 };
 
+// A stream gives the bits of its engine's session: here on the first sample, frame by frame.
+Status check_stream(const LoadedModel& model, const ModelSamples& samples) {
+  const std::size_t width = model.feature_count();
+  const std::size_t window_floats = model.steps() * width;
+  std::vector<float> window(
+      samples.inputs.values.begin(),
+      samples.inputs.values.begin() + static_cast<std::ptrdiff_t>(window_floats));
+  std::vector<float> whole(model.output_columns());
+  std::vector<float> ahead(model.output_columns());
+  const std::array input_shape = {std::int64_t{1}, model.options.steps,
+                                  static_cast<std::int64_t>(width)};
+  const std::array output_shape = {std::int64_t{1}, static_cast<std::int64_t>(whole.size())};
+  const TensorView input{DataType::kFloat32, input_shape, window.data(),
+                         window.size() * sizeof(float)};
+  const TensorView output{DataType::kFloat32, output_shape, whole.data(),
+                          whole.size() * sizeof(float)};
+  if (!model.session->run(std::span(&input, 1), std::span(&output, 1)))
+    return model.session->error().within("sample 0");
+  constexpr std::uint32_t kKey = 0;
+  TOCSIN_RETURN_IF_ERROR(model.stream->add_key(kKey));
+  bool scored = false;
+  for (std::size_t first = 0; first < window_floats; first += width) {
+    model.stream->push(kKey, std::span(window).subspan(first, width));
+    scored = model.stream->score(kKey, ahead);
+    while (model.stream->work_ahead()) {
+    }
+  }
+  model.stream->reset(kKey);
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    if (scored && std::bit_cast<std::uint32_t>(whole[i]) == std::bit_cast<std::uint32_t>(ahead[i]))
+      continue;
+    return refused(fmt::format("sample 0: output {} is {} when worked ahead, {} as a whole window",
+                               i, ahead[i], whole[i]));
+  }
+  return {};
+}
+
 Status open_and_check(LoadedModel& model, Engine& engine) {
   const SessionOptions session_options{.thread_count = model.options.thread_count,
                                        .batch_max = model.options.batch_max,
@@ -159,6 +197,15 @@ Status open_and_check(LoadedModel& model, Engine& engine) {
   TOCSIN_RETURN_IF_ERROR(check.run());
   model.sample_count = static_cast<std::size_t>(samples->inputs.shape.front());
   model.worst_sample_error = check.worst_error();
+  if (!model.options.ahead) return {};
+  Result<std::unique_ptr<WindowStream>> stream =
+      engine.load_stream(model.package.onnx_path, session_options);
+  if (stream.ok()) {
+    model.stream = std::move(*stream);
+    return check_stream(model, *samples);
+  }
+  if (stream.error().code() != ErrorCode::kUnimplemented) return stream.error();
+  model.whole_reason = stream.error().message();
   return {};
 }
 

@@ -18,6 +18,7 @@ struct LoadOptions {
   std::int64_t steps = 0;  // window length, one of the package's steps_allowed; 0: its default
   std::int64_t batch_max = 1;
   int thread_count = 1;
+  bool ahead = true;  // with a stream, where engine and graph allow it
 };
 
 struct LoadedModel {
@@ -25,6 +26,8 @@ struct LoadedModel {
   FeatureSchema schema;
   Normaliser normaliser;
   std::unique_ptr<Session> session;
+  std::unique_ptr<WindowStream> stream{};  // null: windows are run whole, see whole_reason
+  std::string whole_reason{};
   EngineInfo engine;
   LoadOptions options;           // in effect: steps is never 0
   std::size_t sample_count = 0;  // samples that the engine was checked with

@@ -22,6 +22,7 @@ enum class ScoreStatus : std::uint8_t {
 struct ScorerCounters {
   std::uint64_t frames = 0;
   std::uint64_t windows_scored = 0;
+  std::uint64_t whole_windows = 0;  // of them, those that were to be ahead and were not
   std::uint64_t failures = 0;
   std::uint64_t values_replaced = 0;  // raw values that were NaN or infinite, scored as the mean
   std::uint64_t gaps = 0;             // windows emptied because events were missing
@@ -39,6 +40,9 @@ class Scorer {
   virtual void push(InstrumentId key, const FeatureFrame& frame) noexcept = 0;
   // P(event) for the window that ends with the key's newest frame; written only if kScored.
   virtual ScoreStatus score(InstrumentId key, float& score) noexcept = 0;
+  // Does a bounded piece of what later scores will need; false: nothing waits. Called while no
+  // frame is due.
+  virtual bool work_ahead() noexcept { return false; }
   // Forgets the frames of a key.
   virtual void reset(InstrumentId key) noexcept = 0;
 

@@ -45,6 +45,15 @@ class WindowScorer final : public Scorer {
   FailureCapsule capture_failure(InstrumentId key) const override;
   const ScorerCounters& counters() const noexcept override { return counters_; }
 
+  // [frames, features] of a key, oldest first; valid until its next push().
+  std::span<const float> normalised(InstrumentId key) const noexcept {
+    return window(key).normalised();
+  }
+  bool full(InstrumentId key) const noexcept { return window(key).full(); }
+  // For a scorer around this one: a window that it scored by itself, and one that it could not.
+  void count_scored() noexcept { ++counters_.windows_scored; }
+  void count_whole() noexcept { ++counters_.whole_windows; }
+
   // P(event) for one window of normalised values [steps, features]. False: the engine failed or the
   // output is not finite; `score` is not written.
   bool score_window(std::span<const float> normalised, float& score) noexcept;

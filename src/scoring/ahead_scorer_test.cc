@@ -1,0 +1,80 @@
+// Scores worked ahead against whole windows: bits, per key, over gaps, resets and busy times.
+#include "scoring/ahead_scorer.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstdint>
+#include <random>
+#include <stdexcept>
+
+#include "support/catalogue_package.h"
+
+namespace tocsin {
+namespace {
+
+constexpr std::uint64_t kSeed = 1201;
+
+class AheadScorerTest : public testing::Test {
+ protected:
+  LoadedModel load(bool ahead) const {
+    auto engine = make_engine("native");
+    if (!engine.ok()) throw std::runtime_error(engine.error().message());
+    auto model = load_model(package_, **engine, {.steps = 30, .ahead = ahead});
+    if (!model.ok()) throw std::runtime_error(model.error().message());
+    return std::move(*model);
+  }
+
+  const TestPackage files_{with_catalogue_features({})};
+  const ModelPackage package_ = load_test_package(files_);
+};
+
+TEST_F(AheadScorerTest, AStreamIsUsedWhereTheModelHasOne) {
+  EXPECT_NE(dynamic_cast<AheadScorer*>(make_scorer(load(true)).get()), nullptr);
+  EXPECT_NE(dynamic_cast<WindowScorer*>(make_scorer(load(false)).get()), nullptr);
+}
+
+TEST_F(AheadScorerTest, GivesTheBitsOfWholeWindowsForEachOfManyKeys) {
+  constexpr InstrumentId kKeys = 40;
+  AheadScorer ahead(load(true));
+  WindowScorer whole(load(false));
+  std::mt19937_64 random(kSeed);
+  std::normal_distribution<float> normal;
+  for (InstrumentId key = 0; key < kKeys; ++key) {
+    ASSERT_TRUE(ahead.add_key(key).ok());
+    ASSERT_TRUE(whole.add_key(key).ok());
+  }
+  for (std::uint64_t event = 0; event < 30'000; ++event) {
+    const auto key = static_cast<InstrumentId>(random() % kKeys);
+    FeatureFrame frame;
+    frame.feature_count = 3;
+    frame.position.record = event + 1;
+    for (std::size_t i = 0; i < 3; ++i) frame.values[i] = normal(random);
+    if (random() % 500 == 0) frame.values[1] = std::nanf("");
+    if (random() % 400 == 0) frame.quality |= Quality::kGap;
+    if (random() % 900 == 0) {
+      ahead.reset(key);
+      whole.reset(key);
+    }
+    ahead.push(key, frame);
+    whole.push(key, frame);
+    const bool is_rushed = event / 3'000 % 3 == 2;
+    if (!is_rushed || random() % 6 == 0) {
+      float a = -1;
+      float w = -1;
+      const ScoreStatus status = ahead.score(key, a);
+      ASSERT_EQ(status, whole.score(key, w));
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(a), std::bit_cast<std::uint32_t>(w))
+          << "event " << event << " of seed " << kSeed;
+      EXPECT_EQ(ahead.first_position(key).record, whole.first_position(key).record);
+    }
+    for (std::uint64_t turns = is_rushed ? 0 : random() % 4; turns > 0; --turns) ahead.work_ahead();
+  }
+  EXPECT_EQ(ahead.counters().windows_scored, whole.counters().windows_scored);
+  EXPECT_GT(ahead.counters().windows_scored, 5'000U);
+  EXPECT_GT(ahead.counters().whole_windows, 0U);
+  EXPECT_LT(ahead.counters().whole_windows, ahead.counters().windows_scored / 2);
+}
+
+}  // namespace
+}  // namespace tocsin
