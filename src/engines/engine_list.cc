@@ -28,6 +28,12 @@ constexpr std::array kEngines = {
 
 }  // namespace
 
+std::vector<std::string_view> engine_names() {
+  std::vector<std::string_view> names;
+  for (const EngineEntry& entry : kEngines) names.push_back(entry.name);
+  return names;
+}
+
 std::vector<std::unique_ptr<Engine>> make_engines() {
   std::vector<std::unique_ptr<Engine>> engines;
   for (const EngineEntry& entry : kEngines) engines.push_back(entry.make());
