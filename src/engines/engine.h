@@ -59,6 +59,9 @@ struct SessionOptions {
   // Shapes the session is bound to: window models are run as [batch, steps, features].
   std::int64_t batch_max = 1;
   std::int64_t steps = 0;  // value of the free time axis; 0: the model has none
+  // Whether batches below batch_max are run too: an engine that prepares for each shape does so at
+  // load. False: batch_max alone.
+  bool batch_varies = true;
 };
 
 // A loaded model, bound to one thread. Memory is taken in Engine::load().

@@ -120,7 +120,8 @@ class EngineBench {
             .activation_scales = model_.activation_scales,
             .thread_count = row.threads,
             .batch_max = row.batch,
-            .steps = model_.steps};
+            .steps = model_.steps,
+            .batch_varies = false};
   }
 
   void probe_rows() {
