@@ -49,6 +49,13 @@ void add_row(TextTable& table, const EngineBenchRow& row) {
   table.add_row(std::move(cells));
 }
 
+// One line; what a vendor's library says may be pages, which are in the JSON.
+std::string short_reason(const std::string& reason) {
+  constexpr std::size_t kCharactersMax = 240;
+  std::string text = reason.substr(0, reason.find('\n'));
+  return text.size() <= kCharactersMax ? text : text.substr(0, kCharactersMax) + "...";
+}
+
 // Rows that were left out for one reason are one line.
 std::string skipped_text(const EngineBenchReport& report) {
   std::map<std::pair<std::string, std::string>, std::string> rows;
@@ -60,7 +67,7 @@ std::string skipped_text(const EngineBenchReport& report) {
   }
   std::string text;
   for (const auto& [key, list] : rows)
-    text += fmt::format("  not measured: {} ({}): {}\n", key.first, list, key.second);
+    text += fmt::format("  not measured: {} ({}): {}\n", key.first, list, short_reason(key.second));
   return text;
 }
 

@@ -2,8 +2,8 @@
 const WIDTH = 1040, HEIGHT = 260, LEFT = 64, RIGHT = 12, TOP = 12, BOTTOM = 26;
 const SVG = "http://www.w3.org/2000/svg";
 const count = (n) => Number(n).toLocaleString("en-US");
-const duration = (ns) => ns < 1e3 ? ns + " ns" : ns < 1e6 ? (ns / 1e3).toFixed(1) + " µs"
-  : ns < 1e9 ? (ns / 1e6).toFixed(2) + " ms" : (ns / 1e9).toFixed(2) + " s";
+const duration = (ns) => ns < 1e3 ? ns + "\u00a0ns" : ns < 1e6 ? (ns / 1e3).toFixed(1) + "\u00a0µs"
+  : ns < 1e9 ? (ns / 1e6).toFixed(2) + "\u00a0ms" : (ns / 1e9).toFixed(2) + "\u00a0s";
 const by = (id) => document.getElementById(id);
 
 function draw(parent, name, attributes, text) {
