@@ -1,4 +1,5 @@
-// `tocsin bench pipeline FILE`: decode, book and features, messages a second on one core.
+// `tocsin bench`, and of it `bench pipeline FILE`: decode, book and features, messages a second on
+// one core.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -56,6 +57,7 @@ void add_bench_command(CLI::App& app, CommandContext& context) {
   command->require_subcommand(1);
   command->footer(
       "Example:\n  tocsin bench pipeline data/samples/binance_usdm_btcusdt/btcusdt_20240808.gz");
+  add_bench_engines_command(*command, context);
   CLI::App* pipeline =
       command->add_subcommand("pipeline", "Decode, book and features over FILE, on one core");
   arguments->file.add_to(*pipeline);

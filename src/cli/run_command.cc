@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
@@ -11,6 +10,7 @@
 
 #include "build_info.h"
 #include "cli/command.h"
+#include "cli/interruption.h"
 #include "cli/text_table.h"
 #include "runtime/run.h"
 #include "sinks/file_io.h"
@@ -25,11 +25,6 @@ struct RunArguments {
   bool json = false;
   bool quiet = false;
 };
-
-std::atomic<bool> interrupted{false};
-static_assert(std::atomic<bool>::is_always_lock_free, "set from a signal handler");
-
-void on_signal(int) { interrupted.store(true, std::memory_order_relaxed); }
 
 void add_stage_row(TextTable& table, std::string name, const Distribution& d) {
   table.add_row({std::move(name), with_thousands(d.count), readable_duration(d.p50),
@@ -142,8 +137,6 @@ ExitCode run_config(const RunArguments& arguments, CommandContext& context) {
   if (!config.ok()) return report_error(config.error());
   if (const Status writable = check_summary_path(arguments.summary); !writable.ok())
     return report_error(writable.error());
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
   std::signal(SIGPIPE, SIG_IGN);  // a run goes on when nobody reads its alerts any more
   set_log_level(arguments.quiet || arguments.json ? LogLevel::kWarning : LogLevel::kInfo);
   // The bar is drawn by this thread, alerts are printed by the sinks' thread: one at a time.
@@ -151,7 +144,7 @@ ExitCode run_config(const RunArguments& arguments, CommandContext& context) {
   ProgressBar progress(context.terminal_errors && !arguments.quiet, context.clock,
                        write_to_terminal);
   RunHooks hooks;
-  hooks.stop = &interrupted;
+  hooks.stop = &watch_interruption();
   hooks.colours = context.terminal_output;
   hooks.program_version = TOCSIN_VERSION;
   hooks.program_commit = TOCSIN_COMMIT;

@@ -59,6 +59,9 @@ struct SessionOptions {
   // Shapes the session is bound to: window models are run as [batch, steps, features].
   std::int64_t batch_max = 1;
   std::int64_t steps = 0;  // value of the free time axis; 0: the model has none
+  // Whether batches below batch_max are run too: an engine that prepares for each shape does so at
+  // load. False: batch_max alone.
+  bool batch_varies = true;
 };
 
 // A loaded model, bound to one thread. Memory is taken in Engine::load().
@@ -108,6 +111,7 @@ struct EngineInfo {
   std::string reason;   // why it is missing; empty if found
   std::vector<Precision> precisions;
   DeterminismClass determinism = DeterminismClass::kExact;
+  int thread_count_max = 0;  // threads that a session makes use of; 0: no limit of its own
 };
 
 class Engine {
@@ -126,8 +130,9 @@ class Engine {
 // An error that names the precisions the engine has, unless that of `options` is among them.
 Status check_precision(const EngineInfo& info, const SessionOptions& options);
 
-// The explicit list of engines, in order of preference; each is made whether or not its library is
-// found.
+// The names of the explicit list of engines, in order of preference.
+std::vector<std::string_view> engine_names();
+// All of them; each is made whether or not its library is found.
 std::vector<std::unique_ptr<Engine>> make_engines();
 // The engine of that name, or an error that lists the names and, if it is missing here, why.
 Result<std::unique_ptr<Engine>> make_engine(std::string_view name);

@@ -5,6 +5,7 @@
 #include "engines/engine.h"
 #include "engines/native/native_engine.h"
 #include "engines/onnxruntime/onnxruntime_engine.h"
+#include "engines/openvino/openvino_engine.h"
 #include "engines/reference/reference_engine.h"
 
 namespace tocsin {
@@ -24,9 +25,16 @@ constexpr std::array kEngines = {
     EngineEntry{"native", make<NativeEngine>},
     EngineEntry{"reference", make<ReferenceEngine>},
     EngineEntry{"onnxruntime", make<OnnxRuntimeEngine>},
+    EngineEntry{"openvino", make<OpenVinoEngine>},
 };
 
 }  // namespace
+
+std::vector<std::string_view> engine_names() {
+  std::vector<std::string_view> names;
+  for (const EngineEntry& entry : kEngines) names.push_back(entry.name);
+  return names;
+}
 
 std::vector<std::unique_ptr<Engine>> make_engines() {
   std::vector<std::unique_ptr<Engine>> engines;

@@ -5,7 +5,7 @@
 
 namespace tocsin {
 
-OnnxRuntimeEngine::OnnxRuntimeEngine(const OnnxRuntimeLocations& locations)
+OnnxRuntimeEngine::OnnxRuntimeEngine(const LibraryLocations& locations)
     : library_(OnnxRuntimeLibrary::open(locations)) {}
 
 EngineInfo OnnxRuntimeEngine::info() const {

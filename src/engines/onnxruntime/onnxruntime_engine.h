@@ -14,7 +14,7 @@ class OnnxRuntimeEngine final : public Engine {
  public:
   // Looks for the library at once; where there is none, info() says why and load() fails.
   explicit OnnxRuntimeEngine(
-      const OnnxRuntimeLocations& locations = OnnxRuntimeLocations::of_this_process());
+      const LibraryLocations& locations = OnnxRuntimeLibrary::vendor().locations());
 
   EngineInfo info() const override;
   // Sessions keep the library alive on their own and may outlive the engine.

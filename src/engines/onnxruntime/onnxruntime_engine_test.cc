@@ -99,7 +99,7 @@ TEST(OnnxRuntimeEngine, LibraryWithoutTheEntryPointIsRefused) {
   EXPECT_THAT(engine.info().reason, HasSubstr("OrtGetApiBase"));
 }
 
-TEST(OnnxRuntimeLocations, EnvironmentVariableComesFirst) {
+TEST(OnnxRuntimeEngine, EnvironmentVariableComesFirst) {
   const char* before = std::getenv("TOCSIN_ONNXRUNTIME");
   const std::string kept = before != nullptr ? before : "";
   ASSERT_EQ(setenv("TOCSIN_ONNXRUNTIME", "/nowhere/at/all", 1), 0);
@@ -187,14 +187,14 @@ TEST_F(OnnxRuntimeEngineTest, TensorsThatDoNotFitAreRefusedByName) {
     return session->error().message();
   };
   EXPECT_THAT(refused(narrow.view(), y.view()),
-              HasSubstr("input 'x': expected shape [?, ?, 3], found [1, 30, 2]"));
-  EXPECT_THAT(refused(flat.view(), y.view()), HasSubstr("found [30, 3]"));
+              HasSubstr("input 'x': expected shape [?,?,3], found [1,30,2]"));
+  EXPECT_THAT(refused(flat.view(), y.view()), HasSubstr("found [30,3]"));
   TensorView wrong_type = x.view();
   wrong_type.type = DataType::kInt32;
   EXPECT_THAT(refused(wrong_type, y.view()), HasSubstr("expected float32, found int32"));
   TensorView small = y.view();
   small.size_bytes = 3;
-  EXPECT_THAT(refused(x.view(), small), HasSubstr("output 'p': shape [1, 1] needs 4 bytes"));
+  EXPECT_THAT(refused(x.view(), small), HasSubstr("output 'p': shape [1,1] needs 4 bytes"));
   EXPECT_FALSE(session->run({}, std::array{y.view()}));
   EXPECT_THAT(session->error().message(), HasSubstr("the model has 1 inputs, found 0"));
   EXPECT_TRUE(session->run(std::array{x.view()}, std::array{y.view()}));

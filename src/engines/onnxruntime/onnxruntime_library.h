@@ -5,9 +5,9 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "base/result.h"
+#include "engines/vendor_library.h"
 
 // The runtime's own types, opaque here.
 struct OrtApi;
@@ -16,25 +16,13 @@ struct OrtStatus;
 
 namespace tocsin {
 
-// Where the library is looked for, in this order.
-struct OnnxRuntimeLocations {
-  // A library, or the folder that holds it. If it is set, nothing else is tried.
-  std::string configured_path;
-  // Folders that may hold the pinned version, nearest first.
-  std::vector<std::string> folders;
-  // Whether the loader's own path (/etc/ld.so.conf, LD_LIBRARY_PATH) is tried at last.
-  bool system_path = true;
-
-  // The environment variable TOCSIN_ONNXRUNTIME, and .deps/onnxruntime/lib in the folder of the
-  // running executable and in up to five of its parents.
-  static OnnxRuntimeLocations of_this_process();
-};
-
 class OnnxRuntimeLibrary {
  public:
   // The error says what was tried, why it did not do, and what to do about it.
   static Result<std::shared_ptr<const OnnxRuntimeLibrary>> open(
-      const OnnxRuntimeLocations& locations);
+      const LibraryLocations& locations = vendor().locations());
+  // What is looked for where.
+  static const VendorLibrary& vendor();
   ~OnnxRuntimeLibrary();
   OnnxRuntimeLibrary(const OnnxRuntimeLibrary&) = delete;
   OnnxRuntimeLibrary& operator=(const OnnxRuntimeLibrary&) = delete;

@@ -5,10 +5,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 #include <optional>
 
-#include "base/cache_line.h"
+#include "engines/tensor_check.h"
 
 namespace tocsin {
 namespace {
@@ -18,20 +17,6 @@ constexpr std::size_t kBindingsMax = 16;
 
 template <typename T>
 using Handle = std::unique_ptr<T, void (*)(T*)>;
-
-struct AlignedDelete {
-  void operator()(std::byte* memory) const noexcept {
-    ::operator delete(memory, std::align_val_t(kCacheLineBytes));
-  }
-};
-using AlignedBuffer = std::unique_ptr<std::byte[], AlignedDelete>;
-
-AlignedBuffer make_buffer(std::size_t size_bytes) {
-  auto* memory =
-      static_cast<std::byte*>(::operator new(size_bytes, std::align_val_t(kCacheLineBytes)));
-  std::memset(memory, 0, size_bytes);
-  return AlignedBuffer(memory);
-}
 
 std::optional<DataType> data_type_of(ONNXTensorElementDataType type) {
   switch (type) {
@@ -68,53 +53,6 @@ ONNXTensorElementDataType element_type_of(DataType type) {
       return ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING;
   }
   return ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
-}
-
-std::string shape_text(std::span<const std::int64_t> shape) {
-  std::string text = "[";
-  for (const std::int64_t dimension : shape) {
-    if (text.size() > 1) text += ", ";
-    text += dimension == kFreeDimension ? "?" : std::to_string(dimension);
-  }
-  return text + "]";
-}
-
-// Why `view` cannot be bound to `spec`; nullopt if it can.
-std::optional<std::string> misfit(const TensorView& view, const TensorSpec& spec) {
-  if (spec.type == DataType::kString) return "text tensors are not supported";
-  if (view.type != spec.type) {
-    return "expected " + std::string(data_type_name(spec.type)) + ", found " +
-           std::string(data_type_name(view.type));
-  }
-  bool fits = view.shape.size() == spec.shape.size();
-  std::size_t size_bytes = data_type_size_bytes(view.type);
-  for (std::size_t i = 0; fits && i < view.shape.size(); ++i) {
-    const std::int64_t dimension = view.shape[i];
-    fits = dimension > 0 && (spec.shape[i] == kFreeDimension || spec.shape[i] == dimension);
-    size_bytes *= static_cast<std::size_t>(dimension);
-  }
-  if (!fits)
-    return "expected shape " + shape_text(spec.shape) + ", found " + shape_text(view.shape);
-  if (view.size_bytes != size_bytes || view.data == nullptr) {
-    return "shape " + shape_text(view.shape) + " needs " + std::to_string(size_bytes) +
-           " bytes, found " + std::to_string(view.data == nullptr ? 0 : view.size_bytes);
-  }
-  return std::nullopt;
-}
-
-std::optional<Error> misfit(std::span<const TensorView> views, std::span<const TensorSpec> specs,
-                            const char* what) {
-  if (views.size() != specs.size()) {
-    return Error(ErrorCode::kInvalidArgument, "the model has " + std::to_string(specs.size()) +
-                                                  " " + what + "s, found " +
-                                                  std::to_string(views.size()));
-  }
-  for (std::size_t i = 0; i < views.size(); ++i) {
-    if (const auto reason = misfit(views[i], specs[i]); reason.has_value())
-      return Error(ErrorCode::kInvalidArgument,
-                   std::string(what) + " '" + specs[i].name + "': " + *reason);
-  }
-  return std::nullopt;
 }
 
 }  // namespace
@@ -163,12 +101,7 @@ Result<std::unique_ptr<Session>> OnnxRuntimeSession::load(
 }
 
 Status OnnxRuntimeSession::open(const std::string& onnx_path, const SessionOptions& options) {
-  if (options.thread_count < 1 || options.batch_max < 1 || options.steps < 0) {
-    return Error(ErrorCode::kInvalidArgument,
-                 "expected thread_count and batch_max of 1 or more and steps of 0 or more, found " +
-                     std::to_string(options.thread_count) + ", " +
-                     std::to_string(options.batch_max) + " and " + std::to_string(options.steps));
-  }
+  TOCSIN_RETURN_IF_ERROR(check_counts(options));
   const OrtApi& api = library_->api();
   OrtSessionOptions* raw = nullptr;
   TOCSIN_RETURN_IF_ERROR(library_->check(api.CreateSessionOptions(&raw)));
@@ -242,26 +175,14 @@ Status OnnxRuntimeSession::read_tensor_type(const OrtTypeInfo& type, TensorSpec&
 }
 
 Status OnnxRuntimeSession::bind_ahead(const SessionOptions& options) {
-  const auto resolve = [&](std::vector<TensorSpec> specs, std::int64_t batch) {
-    for (TensorSpec& spec : specs) {
-      if (!spec.shape.empty() && spec.shape[0] == kFreeDimension) spec.shape[0] = batch;
-      if (spec.shape.size() == 3 && spec.shape[1] == kFreeDimension && options.steps > 0)
-        spec.shape[1] = options.steps;
-    }
-    return specs;
-  };
   const auto views_of = [](const std::vector<TensorSpec>& specs) {
     std::vector<TensorView> views;
     for (const TensorSpec& spec : specs) views.push_back({spec.type, spec.shape, nullptr, 0});
     return views;
   };
-  const auto is_open = [](const TensorSpec& spec) {
-    return spec.type == DataType::kString ||
-           std::ranges::any_of(spec.shape, [](std::int64_t size) { return size < 1; });
-  };
   for (const std::int64_t batch : {std::int64_t{1}, options.batch_max}) {
-    const std::vector<TensorSpec> inputs = resolve(signature_.inputs, batch);
-    const std::vector<TensorSpec> outputs = resolve(signature_.outputs, batch);
+    const std::vector<TensorSpec> inputs = window_specs(signature_.inputs, batch, options.steps);
+    const std::vector<TensorSpec> outputs = window_specs(signature_.outputs, batch, options.steps);
     // Other models are bound at their first run, when all shapes are known.
     if (std::ranges::any_of(inputs, is_open) || std::ranges::any_of(outputs, is_open)) return {};
     const auto input_views = views_of(inputs);
@@ -290,7 +211,7 @@ Result<std::unique_ptr<OnnxRuntimeSession::Binding>> OnnxRuntimeSession::make_bi
     for (const std::int64_t dimension : view.shape)
       size_bytes *= static_cast<std::size_t>(dimension);
     binding->shapes.emplace_back(view.shape.begin(), view.shape.end());
-    binding->buffers.push_back(make_buffer(size_bytes));
+    binding->buffers.push_back(make_aligned_buffer(size_bytes));
     OrtValue* value = nullptr;
     TOCSIN_RETURN_IF_ERROR(library_->check(api.CreateTensorWithDataAsOrtValue(
         memory.get(), binding->buffers.back().get(), size_bytes, view.shape.data(),

@@ -17,6 +17,7 @@ EngineInfo ReferenceEngine::info() const {
   info.path = "built in";
   info.precisions = {Precision::kFloat32};
   info.determinism = DeterminismClass::kExact;
+  info.thread_count_max = 1;
   return info;
 }
 

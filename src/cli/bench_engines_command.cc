@@ -1,0 +1,168 @@
+// `tocsin bench engines --model M`: every engine found on one model, checked and timed side by
+// side.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <map>
+
+#include "cli/command.h"
+#include "cli/interruption.h"
+#include "cli/text_table.h"
+#include "runtime/engine_bench.h"
+#include "runtime/engine_bench_report.h"
+#include "sinks/file_io.h"
+
+namespace tocsin {
+namespace {
+
+struct EngineBenchArguments {
+  std::string model;
+  std::int64_t steps = 0;
+  EngineBenchOptions options;
+  double seconds = 1;
+  double duration_s = 0;
+  bool json = false;
+  std::string html;
+};
+
+std::string error_cell(const EngineBenchRow& row) {
+  const std::string error = row.max_abs_error == 0 ? "0" : fmt::format("{:.1e}", row.max_abs_error);
+  if (row.agrees) return error;
+  return fmt::format("{} WRONG, {:.1e} allowed", error, row.error_allowed);
+}
+
+void add_row(TextTable& table, const EngineBenchRow& row) {
+  const Distribution& d = row.latency_ns;
+  std::vector<std::string> cells = {row.engine, std::string(precision_name(row.precision)),
+                                    std::to_string(row.batch), std::to_string(row.threads)};
+  if (d.count == 0) {
+    cells.insert(cells.end(), 7, "-");
+  } else {
+    for (const std::int64_t time_ns : {d.mean, d.p50, d.p90, d.p99, d.p999, d.max})
+      cells.push_back(readable_duration(time_ns));
+    cells.push_back(with_thousands(static_cast<std::uint64_t>(std::llround(row.windows_per_s))));
+  }
+  cells.push_back(fmt::format("{:.1f} MiB", static_cast<double>(row.cold.rss_bytes) / 1048576));
+  cells.push_back(readable_duration(row.cold.cold_start_ns));
+  cells.push_back(error_cell(row));
+  table.add_row(std::move(cells));
+}
+
+// One line; what a vendor's library says may be pages, which are in the JSON.
+std::string short_reason(const std::string& reason) {
+  constexpr std::size_t kCharactersMax = 240;
+  std::string text = reason.substr(0, reason.find('\n'));
+  return text.size() <= kCharactersMax ? text : text.substr(0, kCharactersMax) + "...";
+}
+
+// Rows that were left out for one reason are one line.
+std::string skipped_text(const EngineBenchReport& report) {
+  std::map<std::pair<std::string, std::string>, std::string> rows;
+  for (const EngineBenchRow& row : report.rows) {
+    if (row.skipped.empty()) continue;
+    std::string& list =
+        rows[{row.engine + " " + std::string(precision_name(row.precision)), row.skipped}];
+    list += fmt::format("{}{}x{}", list.empty() ? "" : ", ", row.batch, row.threads);
+  }
+  std::string text;
+  for (const auto& [key, list] : rows)
+    text += fmt::format("  not measured: {} ({}): {}\n", key.first, list, short_reason(key.second));
+  return text;
+}
+
+std::string report_text(const EngineBenchReport& report) {
+  const MachineFacts& machine = report.machine;
+  std::string text = fmt::format("  {}{} on {}, {} CPUs, kernels {}\n", report.model,
+                                 report.steps > 0 ? fmt::format(", {} steps", report.steps) : "",
+                                 machine.cpu, machine.cpu_count, machine.isa);
+  TextTable table({"engine", "precision", "batch", "threads", "mean", "p50", "p90", "p99", "p99.9",
+                   "max", "windows/s", "memory", "cold start", "max error"});
+  for (const EngineBenchRow& row : report.rows)
+    if (row.skipped.empty()) add_row(table, row);
+  text += table.text() + skipped_text(report);
+  const Distribution& jitter = report.jitter_ns;
+  if (jitter.count > 0)
+    text += fmt::format("  host jitter (the same loop doing nothing): p50 {}, p99.9 {}, max {}\n",
+                        readable_duration(jitter.p50), readable_duration(jitter.p999),
+                        readable_duration(jitter.max));
+  return text;
+}
+
+ExitCode run_bench(EngineBenchArguments& arguments, const CommandContext& context) {
+  const Result<BenchModel> model = open_bench_model(arguments.model, arguments.steps);
+  if (!model.ok()) return report_error(model.error());
+  arguments.options.row_duration_ns = static_cast<std::int64_t>(arguments.seconds * 1e9);
+  arguments.options.load_duration_ns = static_cast<std::int64_t>(arguments.duration_s * 1e9);
+  ProgressBar bar(context.terminal_errors, context.clock, write_to_terminal);
+  EngineBenchHooks hooks;
+  hooks.stop = &watch_interruption();
+  hooks.on_progress = [&](const Progress& progress) { bar.update(progress); };
+  const Result<EngineBenchReport> report =
+      bench_engines(*model, arguments.options, hooks, context.clock);
+  bar.clear();
+  if (!report.ok()) return report_error(report.error());
+  if (!arguments.html.empty()) {
+    const Status written = replace_file(arguments.html, engine_bench_html(*report));
+    if (!written.ok()) return report_error(written.error());
+  }
+  const ExitCode printed =
+      print_output(arguments.json ? engine_bench_json(*report) + "\n" : report_text(*report));
+  if (printed != ExitCode::kDone) return printed;
+  if (report->interrupted) return ExitCode::kInterrupted;
+  return report->all_agree() ? ExitCode::kDone : ExitCode::kCheckFailed;
+}
+
+const std::map<std::string, Precision>& precisions() {
+  static const std::map<std::string, Precision> kPrecisions = {{"float32", Precision::kFloat32},
+                                                               {"bfloat16", Precision::kBfloat16},
+                                                               {"float16", Precision::kFloat16},
+                                                               {"int8", Precision::kInt8}};
+  return kPrecisions;
+}
+
+}  // namespace
+
+void add_bench_engines_command(CLI::App& bench, CommandContext& context) {
+  auto arguments = std::make_shared<EngineBenchArguments>();
+  CLI::App* command = bench.add_subcommand(
+      "engines", "Every engine found on one model: answers checked, then timed in turns");
+  EngineBenchOptions& options = arguments->options;
+  command->add_option("--model", arguments->model, "A model package's folder, or an ONNX file")
+      ->required();
+  command->add_option("--batch", options.batches, "Windows a run (default: 1,32)")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 4096));
+  command->add_option("--threads", options.thread_counts, "Threads of an engine (default: 1)")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--engines", options.engines, "Only these (default: all)")->delimiter(',');
+  command
+      ->add_option("--precision", options.precisions,
+                   "float32, bfloat16, float16, int8 (default: all that an engine has)")
+      ->delimiter(',')
+      ->transform(CLI::CheckedTransformer(precisions(), CLI::ignore_case));
+  command->add_option("--steps", arguments->steps, "Window length, where the model leaves it open")
+      ->check(CLI::Range(1, 4096));
+  CLI::Option* seconds =
+      command->add_option("--seconds", arguments->seconds, "Time for each row (default: 1)")
+          ->check(CLI::Range(0.001, 3600.0));
+  command
+      ->add_option("--duration", arguments->duration_s,
+                   "Hold a load for this many seconds over all rows, and keep what each turn saw")
+      ->check(CLI::Range(0.1, 86'400.0))
+      ->excludes(seconds);
+  command->add_option("--seed", options.seed, "Of the random inputs (default: 1)");
+  command->add_flag("--json", arguments->json, "Print JSON and nothing else");
+  command->add_option("--html", arguments->html, "Also write a page with charts to this file");
+  command->footer(
+      "Inputs are standard normal. Memory and cold start are those of a process of its own. A row\n"
+      "whose answer is not that of the reference engine is marked and has no time (exit code 1).\n"
+      "Example:\n  tocsin bench engines --model models/btcusdt_burst_lstm --batch 1,32 --threads "
+      "1,2");
+  command->callback([arguments, &context] {
+    context.action = [arguments, &context] { return run_bench(*arguments, context); };
+  });
+}
+
+}  // namespace tocsin

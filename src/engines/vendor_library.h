@@ -1,0 +1,43 @@
+// Finds and opens a vendor's shared library at run time; nothing of it is linked. It stays mapped
+// for the life of the program: threads and destructors of such libraries outlive a close.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace tocsin {
+
+// Where a library is looked for, in this order.
+struct LibraryLocations {
+  // A library, or the folder that holds it. If it is set, nothing else is tried.
+  std::string configured_path;
+  // Folders that may hold the pinned version, nearest first.
+  std::vector<std::string> folders;
+  // Whether the loader's own path (/etc/ld.so.conf, LD_LIBRARY_PATH) is tried at last.
+  bool system_path = true;
+};
+
+// A library as it is asked for. The texts live as long as the program.
+struct VendorLibrary {
+  std::string_view variable;  // of the environment, for a path: "TOCSIN_ONNXRUNTIME"
+  std::string_view folder;    // below .deps, with the libraries in lib: "onnxruntime"
+  std::string_view file;      // the pinned version, which scripts/setup unpacks
+  std::vector<std::string_view> system_names{};  // under which a system's own package has it
+
+  // The environment variable, and .deps/<folder>/lib in the folder of the running executable and in
+  // up to five of its parents.
+  LibraryLocations locations() const;
+  // "; run scripts/setup, or set TOCSIN_ONNXRUNTIME to the library's path"
+  std::string what_to_do() const;
+  // The loader's handle, with the library's own symbols kept to itself (RTLD_LOCAL). The error says
+  // what was tried, why it did not do, and what to do about it.
+  Result<void*> open(const LibraryLocations& locations) const;
+};
+
+// The file that was mapped for a symbol of it.
+std::string mapped_path(const void* symbol);
+
+}  // namespace tocsin
