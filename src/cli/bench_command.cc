@@ -58,6 +58,7 @@ void add_bench_command(CLI::App& app, CommandContext& context) {
   command->footer(
       "Example:\n  tocsin bench pipeline data/samples/binance_usdm_btcusdt/btcusdt_20240808.gz");
   add_bench_engines_command(*command, context);
+  add_bench_last_step_command(*command, context);
   CLI::App* pipeline =
       command->add_subcommand("pipeline", "Decode, book and features over FILE, on one core");
   arguments->file.add_to(*pipeline);
