@@ -56,9 +56,20 @@ class PlanBuilder {
         bytes_left_(limits.memory_bytes_max),
         values_(prepared.graph().value_names.size()) {}
 
+  // All shapes are inferred and nothing is run.
+  void mark_all() {
+    needed_.assign(prepared_.graph().nodes.size(), false);
+    leads_there_.assign(prepared_.graph().nodes.size(), true);
+  }
+
+  // The nodes that the part's outputs depend on: to be run, up to its inputs, and to be planned.
+  void mark_needed(const GraphPart& part) {
+    needed_ = nodes_before(part.outputs, part.inputs);
+    leads_there_ = nodes_before(part.outputs, {});
+  }
+
   Result<Plan> build(const std::vector<Shape>& input_shapes, const GraphPart& part) {
     const Graph& graph = prepared_.graph();
-    mark_needed(part);
     plan_.input_shapes_ = input_shapes;
     for (std::size_t i = 0; i < values_.size(); ++i) {
       const std::optional<Tensor>& constant = prepared_.constants()[i];
@@ -72,7 +83,8 @@ class PlanBuilder {
     for (std::size_t i = 0; i < part.inputs.size(); ++i)
       values_[static_cast<std::size_t>(part.inputs[i])].place = {Plan::Place::Kind::kInput, i,
                                                                  nullptr};
-    for (const std::size_t node : prepared_.nodes()) TOCSIN_RETURN_IF_ERROR(add_node(node));
+    for (const std::size_t node : prepared_.nodes())
+      if (leads_there_[node]) TOCSIN_RETURN_IF_ERROR(add_node(node));
     for (const ValueIndex output : part.outputs)
       add_output(values_[static_cast<std::size_t>(output)]);
     TOCSIN_RETURN_IF_ERROR(lay_out());
@@ -103,25 +115,24 @@ class PlanBuilder {
                       {Plan::Place::Kind::kConstant, 0, tensor.data()}};
   }
 
-  // The nodes that the part's outputs depend on, up to its inputs.
-  void mark_needed(const GraphPart& part) {
+  // The nodes that `outputs` depend on, without those that only lead to `given`.
+  std::vector<bool> nodes_before(const std::vector<ValueIndex>& outputs,
+                                 const std::vector<ValueIndex>& given) const {
     const Graph& graph = prepared_.graph();
     std::vector<bool> wanted(values_.size());
-    std::vector<bool> given(values_.size());
-    for (const ValueIndex output : part.outputs) wanted[static_cast<std::size_t>(output)] = true;
-    for (const ValueIndex input : part.inputs) given[static_cast<std::size_t>(input)] = true;
-    needed_.resize(graph.nodes.size());
+    for (const ValueIndex output : outputs) wanted[static_cast<std::size_t>(output)] = true;
+    std::vector<bool> found(graph.nodes.size());
     for (std::size_t i = graph.nodes.size(); i > 0; --i) {
       const GraphNode& node = graph.nodes[i - 1];
-      const bool needed = std::ranges::any_of(node.outputs, [&](ValueIndex output) {
-        const auto index = static_cast<std::size_t>(output);
-        return output != kNoValue && wanted[index] && !given[index];
+      found[i - 1] = std::ranges::any_of(node.outputs, [&](ValueIndex output) {
+        return output != kNoValue && wanted[static_cast<std::size_t>(output)] &&
+               std::ranges::find(given, output) == given.end();
       });
-      if (!needed) continue;
-      needed_[i - 1] = true;
+      if (!found[i - 1]) continue;
       for (const ValueIndex input : node.inputs)
         if (input != kNoValue) wanted[static_cast<std::size_t>(input)] = true;
     }
+    return found;
   }
 
   NodeInputs gather_inputs(const GraphNode& node) const {
@@ -257,7 +268,8 @@ class PlanBuilder {
   const ReferenceLimits& limits_;
   std::size_t bytes_left_;
   std::vector<Value> values_;
-  std::vector<bool> needed_;  // by node
+  std::vector<bool> needed_;       // by node: its kernel is run
+  std::vector<bool> leads_there_;  // by node: shapes are inferred through it
   std::vector<ArenaBuffer> buffers_;
   std::size_t scratch_bytes_ = 0;
   Plan plan_;
@@ -266,20 +278,27 @@ class PlanBuilder {
 Result<Plan> Plan::build(PreparedGraph& prepared, const std::vector<Shape>& input_shapes,
                          const ReferenceLimits& limits) {
   const Graph& graph = prepared.graph();
-  return PlanBuilder(prepared, limits).build(input_shapes, {graph.inputs, graph.outputs});
+  return build_part(prepared, input_shapes, {graph.inputs, graph.outputs}, limits);
 }
 
 Result<std::vector<ValueFacts>> Plan::infer(PreparedGraph& prepared,
                                             const std::vector<Shape>& input_shapes,
-                                            const ReferenceLimits& limits) {
+                                            const ReferenceLimits& limits,
+                                            const std::vector<ValueIndex>& outputs) {
   PlanBuilder builder(prepared, limits);
+  if (outputs.empty())
+    builder.mark_all();
+  else
+    builder.mark_needed({outputs, outputs});
   TOCSIN_ASSIGN_OR_RETURN([[maybe_unused]] const Plan plan, builder.build(input_shapes, {}));
   return builder.facts();
 }
 
 Result<Plan> Plan::build_part(PreparedGraph& prepared, const std::vector<Shape>& input_shapes,
                               const GraphPart& part, const ReferenceLimits& limits) {
-  return PlanBuilder(prepared, limits).build(input_shapes, part);
+  PlanBuilder builder(prepared, limits);
+  builder.mark_needed(part);
+  return builder.build(input_shapes, part);
 }
 
 const void* Plan::resolve(const Place& place, std::span<const void* const> inputs,

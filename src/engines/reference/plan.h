@@ -38,10 +38,12 @@ class Plan {
   static Result<Plan> build_part(PreparedGraph& prepared, const std::vector<Shape>& input_shapes,
                                  const GraphPart& part, const ReferenceLimits& limits);
 
-  // The facts of all values of a graph, by ValueIndex.
+  // The facts of all values of a graph, by ValueIndex; with `outputs`, of those alone that lead to
+  // them (the others stay as they are by default).
   static Result<std::vector<ValueFacts>> infer(PreparedGraph& prepared,
                                                const std::vector<Shape>& input_shapes,
-                                               const ReferenceLimits& limits);
+                                               const ReferenceLimits& limits,
+                                               const std::vector<ValueIndex>& outputs = {});
 
   const std::vector<Shape>& input_shapes() const noexcept { return input_shapes_; }
   const std::vector<PlannedOutput>& outputs() const noexcept { return outputs_; }
