@@ -12,13 +12,14 @@ namespace {
 
 class LstmCell {
  public:
-  LstmCell(std::vector<std::shared_ptr<const PackedMatrix>> r,
-           std::vector<std::vector<float>> peepholes)
+  LstmCell(WeightsList r, std::vector<std::vector<float>> peepholes)
       : r_(std::move(r)), peepholes_(std::move(peepholes)) {}
 
-  // The recurrent products [batch, 4 units], then hidden and cell states [batch, units] each.
+  // Hidden and cell states [batch, units] each, the recurrent products [batch, 4 units], then what
+  // these need.
   std::size_t scratch_floats(const RecurrentShape& shape) const {
-    return shape.batch * (shape.width() + 2 * shape.units);
+    return shape.batch * (shape.width() + 2 * shape.units) +
+           product_scratch_floats(r_, shape.batch);
   }
 
   void start(const RecurrentShape& shape, std::size_t direction, const Buffers& buffers,
@@ -33,7 +34,8 @@ class LstmCell {
   void step(const RecurrentShape& shape, std::size_t direction, const StepRows& rows,
             float* scratch) const {
     float* recurrent = products(shape, scratch);
-    multiply_states(shape, {r_[direction]->view(), hidden(scratch), nullptr, recurrent});
+    multiply_states(shape, {*r_[direction], hidden(scratch), nullptr, recurrent,
+                            recurrent + shape.batch * shape.width()});
     LstmCellCall call;
     call.units = shape.units;
     call.peephole = peepholes_.empty() ? nullptr : peepholes_[direction].data();
@@ -67,7 +69,7 @@ class LstmCell {
     return scratch + 2 * shape.batch * shape.units;
   }
 
-  std::vector<std::shared_ptr<const PackedMatrix>> r_;
+  WeightsList r_;
   std::vector<std::vector<float>> peepholes_;  // one a direction, in the order i, o, f; or none
 };
 
@@ -97,12 +99,12 @@ Result<PlannedNode> plan_lstm(const NodeContext& context) {
                           recurrent_shape(context, 4, {"sigmoid", "tanh", "tanh"}));
   context.require_int("input_forget", 0);
   TOCSIN_ASSIGN_OR_RETURN(auto peepholes, read_peepholes(context, shape));
-  std::vector<std::shared_ptr<const PackedMatrix>> w;
-  std::vector<std::shared_ptr<const PackedMatrix>> r;
+  WeightsList w;
+  WeightsList r;
   std::vector<std::vector<float>> bias;
   for (std::size_t d = 0; d < shape.directions; ++d) {
-    w.push_back(pack_gates(context, 1, d, {0, shape.width()}));
-    r.push_back(pack_gates(context, 2, d, {0, shape.width()}));
+    TOCSIN_ASSIGN_OR_RETURN(w.emplace_back(), pack_gates(context, 1, d, {0, shape.width()}));
+    TOCSIN_ASSIGN_OR_RETURN(r.emplace_back(), pack_gates(context, 2, d, {0, shape.width()}));
     std::vector<float> sum = gate_bias(context, shape, d, false);
     const std::vector<float> recurrent = gate_bias(context, shape, d, true);
     for (std::size_t j = 0; j < sum.size(); ++j) sum[j] = sum[j] + recurrent[j];

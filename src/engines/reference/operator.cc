@@ -18,6 +18,32 @@ const T* NodeContext::read_attribute(std::string_view name) const {
   return nullptr;
 }
 
+std::optional<float> NodeContext::scale_of(ValueIndex value) const {
+  const auto& scales = weights_.quantisation().activation_scales;
+  if (value == kNoValue || scales == nullptr) return {};
+  const auto found = scales->find(graph_.value_names[static_cast<std::size_t>(value)]);
+  return found == scales->end() ? std::nullopt : std::optional(found->second);
+}
+
+Result<SharedWeights> NodeContext::pack(const MatrixView& matrix, std::size_t weights,
+                                        Factor factor) const {
+  // States of the recurrent operators are no larger than one.
+  constexpr float kStateScale = 1.0F / 127.0F;
+  DenseWeightsOptions options;
+  options.precision = weights_.quantisation().precision;
+  options.scale_per_output = weights_.quantisation().scale_per_output;
+  if (inputs_[0].constant != nullptr) options.precision = Precision::kFloat32;
+  if (options.precision == Precision::kInt8) {
+    const bool is_state = factor == Factor::kState;
+    const std::optional<float> scale = scale_of(is_state ? node_.outputs[0] : node_.inputs[0]);
+    if (scale || is_state)
+      options.input_scale = scale.value_or(kStateScale);
+    else
+      options.precision = Precision::kFloat32;
+  }
+  return weights_.pack(matrix, options, inputs_[weights].is_weight);
+}
+
 std::int64_t NodeContext::int_attribute(std::string_view name, std::int64_t otherwise) const {
   const auto* value = read_attribute<std::int64_t>(name);
   return value != nullptr ? *value : otherwise;

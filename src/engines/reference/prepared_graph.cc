@@ -62,7 +62,7 @@ Result<PlannedNode> plan_node(const Graph& graph, std::size_t node_index, const 
   TOCSIN_ASSERT(entry != nullptr);
   if (const Status counts = check_counts(*entry, node, inputs); !counts.ok())
     return node_error(graph, node_index, counts.error());
-  const NodeContext context(node, graph.opset, inputs.operands, weights);
+  const NodeContext context(node, graph, inputs.operands, weights);
   Result<PlannedNode> planned = entry->plan(context);
   if (!planned.ok()) return node_error(graph, node_index, planned.error());
   if (const Status attributes = context.attribute_status(); !attributes.ok())
@@ -106,13 +106,14 @@ Result<std::vector<Tensor>> fold_node(const PlannedNode& planned, const NodeInpu
   return results;
 }
 
-Result<PreparedGraph> PreparedGraph::prepare(Graph graph, const ReferenceLimits& limits) {
+Result<PreparedGraph> PreparedGraph::prepare(Graph graph, const ReferenceLimits& limits,
+                                             const QuantisationOptions& quantisation) {
   if (graph.nodes.size() > limits.node_count_max)
     return Error(ErrorCode::kResourceExhausted, "the model has " +
                                                     std::to_string(graph.nodes.size()) +
                                                     " nodes, the limit (node_count_max) is " +
                                                     std::to_string(limits.node_count_max));
-  PreparedGraph prepared(std::move(graph));
+  PreparedGraph prepared(std::move(graph), quantisation);
   const Graph& g = prepared.graph_;
   for (std::size_t i = 0; i < g.nodes.size(); ++i) {
     if (find_operator(g.nodes[i].domain, g.nodes[i].op_type) == nullptr)

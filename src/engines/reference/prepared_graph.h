@@ -41,7 +41,8 @@ class PreparedGraph {
  public:
   // The error names the node; for an operator that is unknown here it names the engines that may
   // have it.
-  static Result<PreparedGraph> prepare(Graph graph, const ReferenceLimits& limits);
+  static Result<PreparedGraph> prepare(Graph graph, const ReferenceLimits& limits,
+                                       const QuantisationOptions& quantisation = {});
 
   const Graph& graph() const noexcept { return graph_; }
   // Indices of the nodes that are left to be planned, in order.
@@ -51,7 +52,8 @@ class PreparedGraph {
   WeightStore& weights() noexcept { return weights_; }
 
  private:
-  explicit PreparedGraph(Graph graph) : graph_(std::move(graph)) {}
+  PreparedGraph(Graph graph, const QuantisationOptions& quantisation)
+      : graph_(std::move(graph)), weights_(quantisation) {}
 
   Graph graph_;
   std::vector<std::size_t> nodes_;

@@ -40,8 +40,9 @@ Result<std::unique_ptr<Session>> ReferenceSession::load(Graph graph, const Sessi
     return Error(ErrorCode::kInvalidArgument,
                  "batch_max is " + std::to_string(options.batch_max) + ", expected 1 or more");
   try {
-    TOCSIN_ASSIGN_OR_RETURN(PreparedGraph prepared,
-                            PreparedGraph::prepare(std::move(graph), limits));
+    TOCSIN_ASSIGN_OR_RETURN(
+        PreparedGraph prepared,
+        PreparedGraph::prepare(std::move(graph), limits, QuantisationOptions::of(options)));
     std::unique_ptr<ReferenceSession> session(
         new ReferenceSession(std::move(prepared), options, limits));
     TOCSIN_RETURN_IF_ERROR(session->fuse());
@@ -58,7 +59,8 @@ Status ReferenceSession::fuse() {
                           Plan::infer(prepared_, shapes_for_batch(1), limits_));
   std::optional<Graph> fused = fuse_attention(prepared_.graph(), facts);
   if (!fused) return {};
-  TOCSIN_ASSIGN_OR_RETURN(prepared_, PreparedGraph::prepare(std::move(*fused), limits_));
+  TOCSIN_ASSIGN_OR_RETURN(prepared_, PreparedGraph::prepare(std::move(*fused), limits_,
+                                                            QuantisationOptions::of(options_)));
   return {};
 }
 
