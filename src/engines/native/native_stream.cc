@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "engines/native/row_cache_stream.h"
 #include "engines/reference/attention_fusion.h"
 #include "kernels/kernels.h"
 
@@ -56,7 +57,15 @@ Result<std::unique_ptr<WindowStream>> NativeStream::load(Graph graph,
                               PreparedGraph::prepare(std::move(*fused), {}, quantisation));
       TOCSIN_ASSIGN_OR_RETURN(facts, Plan::infer(prepared, {window}, {}));
     }
+    const Result<WindowNetwork> network = find_window_network(prepared.graph(), facts);
+    if (!network.ok()) {
+      // No recurrence from frame to frame; what depends on a few of them may still be kept.
+      Result<std::unique_ptr<WindowStream>> rows = RowCacheStream::make(std::move(prepared), facts);
+      return rows.ok() || network.error().code() != ErrorCode::kUnimplemented ? std::move(rows)
+                                                                              : network.error();
+    }
     std::unique_ptr<NativeStream> stream(new NativeStream(std::move(prepared), options));
+    stream->network_ = *network;
     TOCSIN_RETURN_IF_ERROR(stream->build(facts));
     return std::unique_ptr<WindowStream>(std::move(stream));
   } catch (const std::exception& exception) {
@@ -66,7 +75,6 @@ Result<std::unique_ptr<WindowStream>> NativeStream::load(Graph graph,
 }
 
 Status NativeStream::build(const std::vector<ValueFacts>& facts) {
-  TOCSIN_ASSIGN_OR_RETURN(network_, find_window_network(prepared_.graph(), facts));
   const Shape& window = facts[static_cast<std::size_t>(prepared_.graph().inputs[0])].shape;
   steps_ = static_cast<std::size_t>(window[1]);
   features_ = static_cast<std::size_t>(window[2]);
@@ -452,11 +460,9 @@ void NativeStream::run_tail(std::span<float> output) noexcept {
   }
   auto* arena = static_cast<std::byte*>(arena_.mutable_data());
   const char* failure = tail_->run(tail_pointers_, arena);
-  const auto* result = static_cast<const float*>(tail_->output_data(0, tail_pointers_, arena));
-  for (std::size_t i = 0; i < output.size(); ++i)
-    output[i] = failure != nullptr || std::isnan(result[i])
-                    ? std::numeric_limits<float>::quiet_NaN()
-                    : result[i];
+  TOCSIN_ASSERT(failure == nullptr);  // it depends on shapes alone, which were planned
+  const void* result = tail_->output_data(0, tail_pointers_, arena);
+  copy_with_quiet_nans(static_cast<const float*>(result), output);
 }
 
 bool NativeStream::score(std::uint32_t key_index, std::span<float> output) noexcept {

@@ -28,6 +28,9 @@ struct ValueFacts {
   std::optional<Tensor> constant;  // set where it does not depend on what the inputs hold
 };
 
+// NaNs come out of the kernels with any sign and payload; outputs have the quiet NaN 0x7fc00000.
+void copy_with_quiet_nans(const float* from, std::span<float> to) noexcept;
+
 class Plan {
  public:
   // `input_shapes` in the signature's order, without free dimensions. The graph's constants must

@@ -22,12 +22,6 @@ bool is_aligned(const void* data, DataType type) noexcept {
   return reinterpret_cast<std::uintptr_t>(data) % data_type_size_bytes(type) == 0;
 }
 
-// NaNs come out of the kernels with any sign and payload; here they get the ones they are known by.
-void copy_floats(const float* from, std::span<float> to) noexcept {
-  for (std::size_t i = 0; i < to.size(); ++i)
-    to[i] = std::isnan(from[i]) ? std::numeric_limits<float>::quiet_NaN() : from[i];
-}
-
 std::string view_text(const TensorView& view) {
   return std::string(data_type_name(view.type)) + shape_text(view.shape);
 }
@@ -216,7 +210,7 @@ Status ReferenceSession::run_checked(std::span<const TensorView> inputs,
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const void* data = plan->output_data(i, input_pointers_, arena);
     if (outputs[i].type == DataType::kFloat32)
-      copy_floats(static_cast<const float*>(data),
+      copy_with_quiet_nans(static_cast<const float*>(data),
                   {static_cast<float*>(outputs[i].data), outputs[i].size_bytes / sizeof(float)});
     else if (outputs[i].size_bytes > 0)
       std::memcpy(outputs[i].data, data, outputs[i].size_bytes);
