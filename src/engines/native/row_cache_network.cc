@@ -32,7 +32,8 @@ class RowCacheFinder {
     const ModelSignature& signature = graph_.signature;
     if (signature.inputs.size() != 1 || signature.inputs[0].type != DataType::kFloat32 ||
         shape(graph_.inputs[0]).size() != 3 || shape(graph_.inputs[0])[0] != 1)
-      return unsupported("only models with one float32 input [batch, steps, features] have windows");
+      return unsupported(
+          "only models with one float32 input [batch, steps, features] have windows");
     rows_[static_cast<std::size_t>(graph_.inputs[0])] = Rows{1, 1};
     const std::vector<bool> needed = needed_nodes(graph_);
     double cached_work = 0;
@@ -151,8 +152,7 @@ class RowCacheFinder {
     std::int64_t kernel = at("kernel_shape", 0);
     if (kernel == 0 && node.op_type == "Conv") kernel = shape(node.inputs[1])[from.axis];
     const std::int64_t reach = (kernel - 1) * at("dilations", 1);
-    if (kernel < 1 ||
-        shape(node.outputs[0])[from.axis] != shape(node.inputs[0])[from.axis] - reach)
+    if (kernel < 1 || shape(node.outputs[0])[from.axis] != shape(node.inputs[0])[from.axis] - reach)
       return {};
     return Rows{from.context + static_cast<std::size_t>(reach), from.axis};
   }

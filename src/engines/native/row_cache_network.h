@@ -1,6 +1,6 @@
-// A model whose frames meet only late: values that depend on a few neighbouring frames (dense layers
-// over each frame, convolutions over time without padding) are the same in all windows that hold
-// these frames, so they are computed once. The rest sees all frames at once and is run whole.
+// A model whose frames meet only late: values that depend on a few neighbouring frames (dense
+// layers over each frame, convolutions over time without padding) are the same in all windows that
+// hold these frames, so they are computed once. The rest sees all frames at once and is run whole.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +24,9 @@ struct CachedValue {
 
 struct RowCacheNetwork {
   std::vector<CachedValue> cached;
-  GraphPart rest;                // from the cached values to the outputs
-  double whole_work = 0;         // multiply-adds of a whole window
-  double rest_work = 0;          // of the rest
+  GraphPart rest;         // from the cached values to the outputs
+  double whole_work = 0;  // multiply-adds of a whole window
+  double rest_work = 0;   // of the rest
 };
 
 // `facts` are those of one window. kUnimplemented where no product depends on a few frames alone.

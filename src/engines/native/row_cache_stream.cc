@@ -23,9 +23,18 @@ Status RowCacheStream::build(const std::vector<ValueFacts>& facts) {
   features_ = static_cast<std::size_t>(window[2]);
   for (const CachedValue& value : network.cached) context_ = std::max(context_, value.context);
   key_floats_ = 2 * context_ * features_;
-  double last_work = network.rest_work;
   for (const CachedValue& value : network.cached) {
-    TOCSIN_ASSIGN_OR_RETURN(const double row_work, add_cache(value));
+    caches_.push_back(
+        {value, key_floats_, std::vector<float>(value.outer * value.rows * value.inner)});
+    key_floats_ += caches_.back().assembled.size();
+  }
+  double last_work = network.rest_work;
+  for (std::size_t context = 1; context <= context_; ++context) {
+    const auto has_context = [context](const Cache& cache) {
+      return cache.value.context == context;
+    };
+    if (std::ranges::none_of(caches_, has_context)) continue;
+    TOCSIN_ASSIGN_OR_RETURN(const double row_work, add_row_plan(context));
     last_work += row_work;
   }
   last_step_share_ = last_work / network.whole_work;
@@ -37,30 +46,33 @@ Status RowCacheStream::build(const std::vector<ValueFacts>& facts) {
   return {};
 }
 
-// Returns the multiply-adds of one row.
-Result<double> RowCacheStream::add_cache(const CachedValue& value) {
-  Cache cache{value, {}, key_floats_, std::vector<float>(value.outer * value.rows * value.inner)};
-  key_floats_ += cache.assembled.size();
-  double work = 0;
+Result<double> RowCacheStream::add_row_plan(std::size_t context) {
   const Graph& graph = prepared_.graph();
-  if (value.value != graph.inputs[0]) {
-    const Shape shape{1, static_cast<std::int64_t>(value.context),
-                      static_cast<std::int64_t>(features_)};
-    const GraphPart part{graph.inputs, {value.value}};
-    TOCSIN_ASSIGN_OR_RETURN(cache.row, Plan::build_part(prepared_, {shape}, part, {}));
-    if (checked_element_count(cache.row->outputs()[0].shape) != value.outer * value.inner)
-      return unsupported("its rows change with the length of the window");
-    TOCSIN_ASSIGN_OR_RETURN(const std::vector<ValueFacts> facts,
-                            Plan::infer(prepared_, {shape}, {}, part.outputs));
-    for (const GraphNode& node : graph.nodes) {
-      const bool leads_there = std::ranges::all_of(node.outputs, [&facts](ValueIndex output) {
-        return output != kNoValue && !facts[static_cast<std::size_t>(output)].shape.empty();
-      });
-      if (leads_there) work += multiply_adds(node, facts);
-    }
-    grow_arena(*cache.row);
+  const Shape shape{1, static_cast<std::int64_t>(context), static_cast<std::int64_t>(features_)};
+  GraphPart part{graph.inputs, {}};
+  std::vector<std::size_t> caches;
+  for (std::size_t i = 0; i < caches_.size(); ++i) {
+    if (caches_[i].value.context != context) continue;
+    part.outputs.push_back(caches_[i].value.value);
+    caches.push_back(i);
   }
-  caches_.push_back(std::move(cache));
+  TOCSIN_ASSIGN_OR_RETURN(Plan plan, Plan::build_part(prepared_, {shape}, part, {}));
+  for (std::size_t i = 0; i < caches.size(); ++i) {
+    const CachedValue& value = caches_[caches[i]].value;
+    if (checked_element_count(plan.outputs()[i].shape) != value.outer * value.inner)
+      return unsupported("its rows change with the length of the window");
+  }
+  TOCSIN_ASSIGN_OR_RETURN(const std::vector<ValueFacts> facts,
+                          Plan::infer(prepared_, {shape}, {}, part.outputs));
+  double work = 0;
+  for (const GraphNode& node : graph.nodes) {
+    const bool leads_there = std::ranges::all_of(node.outputs, [&facts](ValueIndex output) {
+      return output != kNoValue && !facts[static_cast<std::size_t>(output)].shape.empty();
+    });
+    if (leads_there) work += multiply_adds(node, facts);
+  }
+  grow_arena(plan);
+  row_plans_.push_back({context, std::move(plan), std::move(caches)});
   return work;
 }
 
@@ -90,25 +102,24 @@ void RowCacheStream::push(std::uint32_t key_index, std::span<const float> frame)
   ++key.frames;
   // The newest frames end behind the second copy of the newest.
   const float* end = first + (context_ + 1) * features_;
-  for (Cache& cache : caches_)
-    if (key.frames >= cache.value.context)
-      keep_row(key, cache, end - cache.value.context * features_);
+  for (RowPlan& rows : row_plans_)
+    if (key.frames >= rows.context) keep_rows(key, rows, end - rows.context * features_);
 }
 
-void RowCacheStream::keep_row(Key& key, Cache& cache, const float* frames) noexcept {
-  const std::size_t width = cache.value.outer * cache.value.inner;
-  float* row = key.memory.data() + cache.row_offset +
-               (key.frames - cache.value.context) % cache.value.rows * width;
+void RowCacheStream::keep_rows(Key& key, RowPlan& rows, const float* frames) noexcept {
   const void* input = frames;
-  const float* result = frames;
-  if (cache.row) {
-    const std::span<const void* const> inputs(&input, 1);
-    auto* arena = static_cast<std::byte*>(arena_.mutable_data());
-    const char* failure = cache.row->run(inputs, arena);
-    TOCSIN_ASSERT(failure == nullptr);  // operators on rows cannot fail on values
-    result = static_cast<const float*>(cache.row->output_data(0, inputs, arena));
+  const std::span<const void* const> inputs(&input, 1);
+  auto* arena = static_cast<std::byte*>(arena_.mutable_data());
+  const char* failure = rows.plan.run(inputs, arena);
+  TOCSIN_ASSERT(failure == nullptr);  // operators on rows cannot fail on values
+  for (std::size_t i = 0; i < rows.caches.size(); ++i) {
+    const Cache& cache = caches_[rows.caches[i]];
+    const std::size_t width = cache.value.outer * cache.value.inner;
+    const auto* row = static_cast<const float*>(rows.plan.output_data(i, inputs, arena));
+    std::copy_n(row, width,
+                key.memory.data() + cache.row_offset +
+                    (key.frames - rows.context) % cache.value.rows * width);
   }
-  std::copy_n(result, width, row);
 }
 
 void RowCacheStream::assemble(const Key& key, Cache& cache) noexcept {

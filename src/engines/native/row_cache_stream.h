@@ -32,9 +32,14 @@ class RowCacheStream final : public WindowStream {
  private:
   struct Cache {
     CachedValue value;
-    std::optional<Plan> row;       // of the last `context` frames; nothing: the frame is the row
     std::size_t row_offset = 0;    // in a key's memory: a ring [rows, outer * inner]
     std::vector<float> assembled;  // [outer, rows, inner]
+  };
+  // What computes one row of all values that depend on as many frames.
+  struct RowPlan {
+    std::size_t context = 1;
+    Plan plan;
+    std::vector<std::size_t> caches;  // by output of the plan
   };
   struct Key {
     std::vector<float> memory;
@@ -44,9 +49,10 @@ class RowCacheStream final : public WindowStream {
   explicit RowCacheStream(PreparedGraph prepared) : prepared_(std::move(prepared)) {}
 
   Status build(const std::vector<ValueFacts>& facts);
-  Result<double> add_cache(const CachedValue& value);
+  // Plans the rows of a context; returns the multiply-adds of one of each.
+  Result<double> add_row_plan(std::size_t context);
   void grow_arena(const Plan& plan);
-  void keep_row(Key& key, Cache& cache, const float* frames) noexcept;
+  void keep_rows(Key& key, RowPlan& rows, const float* frames) noexcept;
   static void assemble(const Key& key, Cache& cache) noexcept;
 
   PreparedGraph prepared_;
@@ -54,6 +60,7 @@ class RowCacheStream final : public WindowStream {
   std::size_t features_ = 0;
   std::size_t context_ = 1;  // frames that the longest row needs
   std::vector<Cache> caches_;
+  std::vector<RowPlan> row_plans_;
   std::optional<Plan> rest_;
   std::size_t key_floats_ = 0;  // frames, each written twice so that they lie in one piece; rows
   double last_step_share_ = 1;

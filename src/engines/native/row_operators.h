@@ -16,10 +16,10 @@ namespace tocsin {
 
 // Look at one element at a time, their inputs broadcast.
 inline constexpr std::array<std::string_view, 32> kElementwiseOperators = {
-    "Abs",     "Add",  "Cast",     "Ceil", "Clip", "Div",     "Dropout",     "Elu",
-    "Erf",     "Exp",  "Floor",    "Gelu", "HardSigmoid", "Identity", "LeakyRelu", "Log",
-    "Max",     "Min",  "Mul",      "Neg",  "PRelu", "Pow",    "Reciprocal",  "Relu",
-    "Sigmoid", "Sign", "Softplus", "Sqrt", "Sub",  "Sum",     "Tanh",        "Where"};
+    "Abs",     "Add",  "Cast",     "Ceil", "Clip",        "Div",      "Dropout",    "Elu",
+    "Erf",     "Exp",  "Floor",    "Gelu", "HardSigmoid", "Identity", "LeakyRelu",  "Log",
+    "Max",     "Min",  "Mul",      "Neg",  "PRelu",       "Pow",      "Reciprocal", "Relu",
+    "Sigmoid", "Sign", "Softplus", "Sqrt", "Sub",         "Sum",      "Tanh",       "Where"};
 // Change the shape and the order of whole rows alone.
 inline constexpr std::array<std::string_view, 4> kLayoutOperators = {"Reshape", "Squeeze",
                                                                      "Transpose", "Unsqueeze"};

@@ -123,8 +123,7 @@ class NetworkFinder {
     if (contains(kAlongLastAxisOperators, node.op_type)) {
       const auto axis = int_attribute(node, "axis");
       const auto last = static_cast<std::int64_t>(from.size()) - 1;
-      return axis && (*axis == -1 || *axis == last) &&
-             from_axis < static_cast<std::size_t>(last);
+      return axis && (*axis == -1 || *axis == last) && from_axis < static_cast<std::size_t>(last);
     }
     if (node.op_type != "Transpose") return contains(kLayoutOperators, node.op_type);
     const std::vector<std::int64_t> order = ints_attribute(node, "perm");
