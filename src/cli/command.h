@@ -29,6 +29,7 @@ struct CommandContext {
 void add_audit_command(CLI::App& app, CommandContext& context);
 void add_bench_command(CLI::App& app, CommandContext& context);
 void add_config_command(CLI::App& app, CommandContext& context);
+void add_doctor_command(CLI::App& app, CommandContext& context);
 void add_engines_command(CLI::App& app, CommandContext& context);
 void add_features_command(CLI::App& app, CommandContext& context);
 void add_inspect_command(CLI::App& app, CommandContext& context);
