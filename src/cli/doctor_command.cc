@@ -68,6 +68,7 @@ void add_doctor_command(CLI::App& app, CommandContext& context) {
   host->footer(
       "Exit code 1 if something found makes latency worse, or figures of it not to be trusted.\n"
       "Example:\n  tocsin doctor host --seconds 5");
+  add_doctor_contention_command(*doctor, context);
   host->callback(
       [arguments, &context] { context.action = [arguments] { return run_host(*arguments); }; });
 }
