@@ -47,6 +47,7 @@ class FaultyEngine final : public Engine {
   EngineInfo info() const override {
     EngineInfo info = make_engine("reference").value()->info();
     info.name = fault_;
+    info.precisions = {Precision::kFloat32};
     info.thread_count_max = 0;
     return info;
   }
