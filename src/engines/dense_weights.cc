@@ -81,7 +81,7 @@ std::size_t DenseWeights::scratch_bytes(std::size_t row_count) const noexcept {
 void DenseWeights::run(const DenseRows& rows, std::byte* scratch) const noexcept {
   if (const auto* float32 = std::get_if<PackedMatrix>(&packed_)) {
     kernels().dense({float32->view(), rows.x, rows.x_stride, rows.row_count, rows.bias,
-                     rows.bias_stride, rows.y, rows.y_stride, rows.from_last});
+                     rows.bias_stride, rows.y, rows.y_stride});
   } else if (const auto* bfloat16 = std::get_if<PackedBfloat16Matrix>(&packed_)) {
     kernels().low_precision.dense_bfloat16(bfloat16->view(), rows);
   } else if (const auto* float16 = std::get_if<PackedFloat16Matrix>(&packed_)) {

@@ -62,8 +62,7 @@ std::vector<float> twin(const Problem& problem) {
 }
 
 // y as [rows, outputs + 2] from `offset` on, filled with 99 where the kernel must not write.
-std::vector<float> run(const Problem& problem, const PackedMatrix& packed, Isa isa,
-                       bool from_last) {
+std::vector<float> run(const Problem& problem, const PackedMatrix& packed, Isa isa) {
   const std::size_t y_stride = problem.outputs + 2;
   std::vector<float> y(problem.offset + problem.rows * y_stride, 99.0F);
   DenseCall call;
@@ -75,7 +74,6 @@ std::vector<float> run(const Problem& problem, const PackedMatrix& packed, Isa i
   call.bias_stride = problem.bias_per_row ? problem.outputs : 0;
   call.y = y.data() + problem.offset;
   call.y_stride = y_stride;
-  call.from_last = from_last;
   kernels_of(isa).dense(call);
   return y;
 }
@@ -88,7 +86,7 @@ TEST(Dense, EveryIsaGivesTheBitsOfTheDefinition) {
         {problem.weights.data(), problem.outputs, problem.inputs, problem.inputs, 1});
     const std::vector<float> expected = twin(problem);
     for (const Isa isa : available_isas()) {
-      const std::vector<float> y = run(problem, packed, isa, i % 2 == 1);
+      const std::vector<float> y = run(problem, packed, isa);
       for (std::size_t r = 0; r < problem.rows; ++r) {
         const float* row = y.data() + problem.offset + r * (problem.outputs + 2);
         for (std::size_t n = 0; n < problem.outputs; ++n)

@@ -25,9 +25,6 @@ struct DenseCall {
   std::size_t bias_stride = 0;
   float* y = nullptr;  // row r at y + r * y_stride; overlaps x and the weights nowhere
   std::size_t y_stride = 0;
-  // Outputs are independent of each other: a caller that multiplies by the same weights again and
-  // again turns round each time and finds what it read last in the first cache.
-  bool from_last = false;
 };
 
 // One LSTM step of one row. Gates in ONNX's order i, o, f, c, each `units` long:

@@ -101,7 +101,6 @@ struct DenseRows {
   std::size_t bias_stride = 0;
   float* y = nullptr;  // row r at y + r * y_stride; overlaps x and the weights nowhere
   std::size_t y_stride = 0;
-  bool from_last = false;  // see DenseCall; taken up by FP32 alone
 };
 
 // q[r, k] = clamp(round_half_even(x[r, k] * inverse_scale), -127, 127), NaN: 0; stored as the byte

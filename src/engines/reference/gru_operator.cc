@@ -45,9 +45,8 @@ class GruCell : public HiddenState {
   void step(const RecurrentShape& shape, std::size_t direction, const StepRows& rows,
             float* scratch) const {
     float* recurrent = after_hidden(shape, scratch);
-    multiply_states(shape,
-                    {*r_[direction], hidden(scratch), recurrent_bias_[direction].data(), recurrent,
-                     recurrent + shape.batch * shape.width(), rows.turns_round()});
+    multiply_states(shape, {*r_[direction], hidden(scratch), recurrent_bias_[direction].data(),
+                            recurrent, recurrent + shape.batch * shape.width()});
     GruCellCall call;
     call.units = shape.units;
     call.clip = shape.clip;

@@ -35,7 +35,7 @@ class LstmCell {
             float* scratch) const {
     float* recurrent = products(shape, scratch);
     multiply_states(shape, {*r_[direction], hidden(scratch), nullptr, recurrent,
-                            recurrent + shape.batch * shape.width(), rows.turns_round()});
+                            recurrent + shape.batch * shape.width()});
     LstmCellCall call;
     call.units = shape.units;
     call.peephole = peepholes_.empty() ? nullptr : peepholes_[direction].data();

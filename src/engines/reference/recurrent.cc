@@ -156,7 +156,7 @@ void store_states(const RecurrentShape& shape, std::size_t direction, const floa
 
 void multiply_states(const RecurrentShape& shape, const StateProduct& product) noexcept {
   product.weights.run({product.states, product.weights.input_count(), shape.batch, product.bias, 0,
-                       product.result, product.weights.output_count(), product.from_last},
+                       product.result, product.weights.output_count()},
                       reinterpret_cast<std::byte*>(product.scratch));
 }
 

@@ -78,8 +78,6 @@ class StepRows {
       : shape_(shape), projection_(projection), lengths_(lengths), reverse_(reverse) {}
 
   void set_step(std::size_t step) noexcept { step_ = step; }
-  // The same weights serve each step: every other one begins where the one before ended.
-  bool turns_round() const noexcept { return step_ % 2 == 1; }
   bool is_active(std::size_t b) const noexcept { return step_ < length(b); }
   // The time index that batch row b is at; only while it is active.
   std::size_t time(std::size_t b) const noexcept {
@@ -187,7 +185,6 @@ struct StateProduct {
   const float* bias = nullptr;  // one for all rows; null: none
   float* result = nullptr;      // [batch, outputs]
   float* scratch = nullptr;     // product_scratch_floats() of the batch
-  bool from_last = false;       // see DenseCall
 };
 void multiply_states(const RecurrentShape& shape, const StateProduct& product) noexcept;
 

@@ -210,9 +210,8 @@ Status ReferenceSession::run_checked(std::span<const TensorView> inputs,
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const void* data = plan->output_data(i, input_pointers_, arena);
     if (outputs[i].type == DataType::kFloat32)
-      copy_with_quiet_nans(
-          static_cast<const float*>(data),
-          {static_cast<float*>(outputs[i].data), outputs[i].size_bytes / sizeof(float)});
+      copy_with_quiet_nans(static_cast<const float*>(data),
+                  {static_cast<float*>(outputs[i].data), outputs[i].size_bytes / sizeof(float)});
     else if (outputs[i].size_bytes > 0)
       std::memcpy(outputs[i].data, data, outputs[i].size_bytes);
   }
