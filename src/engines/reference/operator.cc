@@ -3,7 +3,24 @@
 
 #include <utility>
 
+#include "engines/reference/prepared_graph.h"
+
 namespace tocsin {
+
+bool NodeInputs::all_constant() const noexcept {
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    if (operands[i].present && !constants[i]) return false;
+  return true;
+}
+
+NodeContext::NodeContext(const GraphNode& node, const NodeInputs& inputs, PreparedGraph& prepared)
+    : node_(node),
+      opset_(prepared.graph().opset),
+      node_inputs_(inputs),
+      inputs_(std::span(inputs.operands).first(node.inputs.size())),
+      prepared_(prepared),
+      weights_(prepared.weights()),
+      attribute_read_(node.attributes.size(), false) {}
 
 template <typename T>
 const T* NodeContext::read_attribute(std::string_view name) const {
@@ -42,6 +59,16 @@ std::vector<std::int64_t> NodeContext::ints_attribute(std::string_view name) con
 std::vector<std::string> NodeContext::strings_attribute(std::string_view name) const {
   const auto* value = read_attribute<std::vector<std::string>>(name);
   return value != nullptr ? *value : std::vector<std::string>();
+}
+
+std::vector<float> NodeContext::floats_attribute(std::string_view name) const {
+  const auto* value = read_attribute<std::vector<float>>(name);
+  return value != nullptr ? *value : std::vector<float>();
+}
+
+const Graph* NodeContext::graph_attribute(std::string_view name) const {
+  const auto* value = read_attribute<std::shared_ptr<const Graph>>(name);
+  return value != nullptr ? value->get() : nullptr;
 }
 
 const Tensor* NodeContext::tensor_attribute(std::string_view name) const {

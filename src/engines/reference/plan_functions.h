@@ -31,7 +31,6 @@ Result<PlannedNode> plan_mean(const NodeContext& context);
 
 // unary_operators.cc
 Result<PlannedNode> plan_abs(const NodeContext& context);
-Result<PlannedNode> plan_cast(const NodeContext& context);
 Result<PlannedNode> plan_ceil(const NodeContext& context);
 Result<PlannedNode> plan_clip(const NodeContext& context);
 Result<PlannedNode> plan_elu(const NodeContext& context);
@@ -89,6 +88,18 @@ Result<PlannedNode> plan_shape(const NodeContext& context);
 Result<PlannedNode> plan_size(const NodeContext& context);
 Result<PlannedNode> plan_squeeze(const NodeContext& context);
 Result<PlannedNode> plan_unsqueeze(const NodeContext& context);
+
+// if_operator.cc, loop_operator.cc: operators with subgraphs.
+Result<PlannedNode> plan_if(const NodeContext& context);
+Result<PlannedNode> plan_loop(const NodeContext& context);
+
+// tree_operators.cc: ai.onnx.ml.
+Result<PlannedNode> plan_tree_ensemble_classifier(const NodeContext& context);
+Result<PlannedNode> plan_tree_ensemble_regressor(const NodeContext& context);
+
+// cast_operator.cc, pad_operator.cc
+Result<PlannedNode> plan_cast(const NodeContext& context);
+Result<PlannedNode> plan_pad(const NodeContext& context);
 
 // movement_operators.cc, slice_operator.cc
 Result<PlannedNode> plan_concat(const NodeContext& context);
