@@ -17,7 +17,8 @@ struct TestedEngine {
 inline void PrintTo(const TestedEngine& engine, std::ostream* out) { *out << engine.name; }
 
 inline constexpr std::array kTestedEngines = {
-    TestedEngine{"reference", 521},
+    TestedEngine{"reference", 540},
+    TestedEngine{"native", 540},
 };
 
 }  // namespace tocsin

@@ -5,6 +5,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "engines/reference/activation.h"
+#include "engines/reference/element_types.h"
 #include "engines/reference/plan_functions.h"
 #include "kernels/kernels.h"
 
@@ -46,7 +48,7 @@ Result<PlannedNode> plan_kernel_map(const NodeContext& context, MapFunction func
 }
 
 // Operations that need two functions of x go through blocks on the stack.
-constexpr std::size_t kBlock = 256;
+constexpr std::size_t kBlock = kActivationBlock;
 using Block = std::array<float, kBlock>;
 
 // block(x, y, count) for blocks of up to kBlock values.
@@ -75,21 +77,6 @@ void gelu_by_tanh(const float* x, float* y, std::size_t count) {
     t[i] = 0x1.988454p-1F * (x[i] + 0.044715F * (x[i] * x[i] * x[i]));  // sqrt(2/pi)
   kernels().tanh(t.data(), t.data(), count);
   for (std::size_t i = 0; i < count; ++i) y[i] = 0.5F * x[i] * (1.0F + t[i]);
-}
-
-// max(x, 0) + log(1 + e), e = exp(-|x|); log(1 + e) = log(u) + (e - (u - 1)) / u with u = 1 + e.
-void softplus(const float* x, float* y, std::size_t count) {
-  Block e;
-  Block log_u;
-  for (std::size_t i = 0; i < count; ++i) e[i] = -std::fabs(x[i]);
-  kernels().exp(e.data(), e.data(), count);
-  for (std::size_t i = 0; i < count; ++i) log_u[i] = 1.0F + e[i];
-  kernels().log(log_u.data(), log_u.data(), count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const float u = 1.0F + e[i];
-    const float log1p = log_u[i] + (e[i] - (u - 1.0F)) / u;
-    y[i] = (x[i] < 0.0F ? 0.0F : x[i]) + log1p;
-  }
 }
 
 // A bound of Clip: an attribute up to opset 10, an optional scalar input after that.
@@ -209,7 +196,7 @@ Result<PlannedNode> plan_sign(const NodeContext& context) {
   return plan_float_map(context, [](float x) { return x > 0.0F ? 1.0F : (x < 0.0F ? -1.0F : x); });
 }
 Result<PlannedNode> plan_softplus(const NodeContext& context) {
-  return plan_blocks(context, softplus);
+  return plan_blocks(context, softplus_block);
 }
 Result<PlannedNode> plan_sqrt(const NodeContext& context) {
   return plan_float_map(context, [](float x) { return std::sqrt(x); });
