@@ -108,7 +108,7 @@ void add_bench_last_step_command(CLI::App& bench, CommandContext& context) {
       ->transform(CLI::CheckedTransformer(kPrecisions));
   command->add_option("--keys", arguments->options.key_count, "Keys that take turns (default: 1)")
       ->check(CLI::Range(1U, 100'000U));
-  command->add_option("--rate", arguments->options.events_per_s, "Events a second (default: 2000)")
+  command->add_option("--rate", arguments->options.events_per_s, "Events a second (default: 6000)")
       ->check(CLI::Range(1.0, 1e6));
   command->add_option("--seconds", arguments->seconds, "How long the schedule runs (default: 5)")
       ->check(CLI::Range(0.01, 3600.0));

@@ -49,9 +49,9 @@ Result<DenseWeights> DenseWeights::pack(const MatrixView& matrix,
     case Precision::kFloat32:
       break;
     case Precision::kBfloat16:
-      return DenseWeights(options.precision, matrix, PackedBfloat16Matrix(matrix));
+      return DenseWeights(options, matrix, PackedBfloat16Matrix(matrix));
     case Precision::kFloat16:
-      return DenseWeights(options.precision, matrix, PackedFloat16Matrix(matrix));
+      return DenseWeights(options, matrix, PackedFloat16Matrix(matrix));
     case Precision::kInt8: {
       TOCSIN_RETURN_IF_ERROR(check_int8(matrix, options.input_scale));
       const auto scales = options.scale_per_output ? PackedInt8Matrix::Scales::kPerOutput
@@ -59,10 +59,10 @@ Result<DenseWeights> DenseWeights::pack(const MatrixView& matrix,
       Int8Weights weights{PackedInt8Matrix(matrix, scales), 1.0F / options.input_scale, {}};
       for (const float scale : weights.matrix.weight_scales())
         weights.output_scale.push_back(scale * options.input_scale);
-      return DenseWeights(options.precision, matrix, std::move(weights));
+      return DenseWeights(options, matrix, std::move(weights));
     }
   }
-  return DenseWeights(options.precision, matrix, PackedMatrix(matrix));
+  return DenseWeights(options, matrix, PackedMatrix(matrix));
 }
 
 std::size_t DenseWeights::size_bytes() const noexcept {

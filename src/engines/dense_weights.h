@@ -29,6 +29,9 @@ class DenseWeights {
   std::size_t output_count() const noexcept { return output_count_; }
   std::size_t input_count() const noexcept { return input_count_; }
   Precision precision() const noexcept { return precision_; }
+  // INT8: the real value of one step of the inputs; 0 otherwise. Where two are equal, so are the
+  // rows that quantise() makes.
+  float input_scale() const noexcept { return input_scale_; }
   // Of the packed weights.
   std::size_t size_bytes() const noexcept;
   // What run() needs to work on that many rows; 0 unless INT8. Any alignment.
@@ -50,13 +53,15 @@ class DenseWeights {
   };
   using Packed = std::variant<PackedMatrix, PackedBfloat16Matrix, PackedFloat16Matrix, Int8Weights>;
 
-  DenseWeights(Precision precision, const MatrixView& matrix, Packed packed)
-      : precision_(precision),
+  DenseWeights(const DenseWeightsOptions& options, const MatrixView& matrix, Packed packed)
+      : precision_(options.precision),
+        input_scale_(options.precision == Precision::kInt8 ? options.input_scale : 0.0F),
         output_count_(matrix.output_count),
         input_count_(matrix.input_count),
         packed_(std::move(packed)) {}
 
   Precision precision_;
+  float input_scale_;
   std::size_t output_count_;
   std::size_t input_count_;
   Packed packed_;

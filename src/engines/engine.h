@@ -68,6 +68,7 @@ struct SessionOptions {
   Precision precision = Precision::kFloat32;  // one of EngineInfo::precisions
   // For Precision::kInt8; null: the engine has no calibration and refuses it.
   std::shared_ptr<const ActivationScales> activation_scales{};
+  bool weight_scale_per_output = true;  // kInt8: otherwise one scale for each weight matrix
   int thread_count = 1;
   // Shapes the session is bound to: window models are run as [batch, steps, features].
   std::int64_t batch_max = 1;

@@ -17,7 +17,7 @@ struct LastStepBenchOptions {
   std::string engine = "native";
   Precision precision = Precision::kFloat32;
   std::uint32_t key_count = 1;
-  double events_per_s = 2'000;  // the schedule
+  double events_per_s = 6'000;  // the schedule
   std::int64_t duration_ns = 5'000'000'000;
   std::uint64_t seed = 1;
 };

@@ -16,7 +16,8 @@ EngineInfo NativeEngine::info() const {
   info.found = true;
   info.version = TOCSIN_VERSION;
   info.path = "built in";
-  info.precisions = {Precision::kFloat32};
+  info.precisions = {Precision::kFloat32, Precision::kBfloat16, Precision::kFloat16,
+                     Precision::kInt8};
   info.determinism = DeterminismClass::kExact;
   return info;
 }

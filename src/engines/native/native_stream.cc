@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "engines/native/row_cache_stream.h"
 #include "engines/reference/attention_fusion.h"
 #include "kernels/kernels.h"
 
@@ -42,7 +43,9 @@ NodeInputs inputs_of(const GraphNode& node, const std::vector<ValueFacts>& facts
 Result<std::unique_ptr<WindowStream>> NativeStream::load(Graph graph,
                                                          const SessionOptions& options) {
   try {
-    TOCSIN_ASSIGN_OR_RETURN(PreparedGraph prepared, PreparedGraph::prepare(std::move(graph), {}));
+    const QuantisationOptions quantisation = QuantisationOptions::of(options);
+    TOCSIN_ASSIGN_OR_RETURN(PreparedGraph prepared,
+                            PreparedGraph::prepare(std::move(graph), {}, quantisation));
     if (prepared.graph().signature.inputs.size() != 1)
       return unsupported("only models with one input have windows");
     Shape window = prepared.graph().signature.inputs[0].shape;
@@ -50,10 +53,19 @@ Result<std::unique_ptr<WindowStream>> NativeStream::load(Graph graph,
       if (window[i] == kFreeDimension) window[i] = i == 0 ? 1 : options.steps;
     TOCSIN_ASSIGN_OR_RETURN(std::vector<ValueFacts> facts, Plan::infer(prepared, {window}, {}));
     if (std::optional<Graph> fused = fuse_attention(prepared.graph(), facts)) {
-      TOCSIN_ASSIGN_OR_RETURN(prepared, PreparedGraph::prepare(std::move(*fused), {}));
+      TOCSIN_ASSIGN_OR_RETURN(prepared,
+                              PreparedGraph::prepare(std::move(*fused), {}, quantisation));
       TOCSIN_ASSIGN_OR_RETURN(facts, Plan::infer(prepared, {window}, {}));
     }
+    const Result<WindowNetwork> network = find_window_network(prepared.graph(), facts);
+    if (!network.ok()) {
+      // No recurrence from frame to frame; what depends on a few of them may still be kept.
+      Result<std::unique_ptr<WindowStream>> rows = RowCacheStream::make(std::move(prepared), facts);
+      return rows.ok() || network.error().code() != ErrorCode::kUnimplemented ? std::move(rows)
+                                                                              : network.error();
+    }
     std::unique_ptr<NativeStream> stream(new NativeStream(std::move(prepared), options));
+    stream->network_ = *network;
     TOCSIN_RETURN_IF_ERROR(stream->build(facts));
     return std::unique_ptr<WindowStream>(std::move(stream));
   } catch (const std::exception& exception) {
@@ -63,7 +75,6 @@ Result<std::unique_ptr<WindowStream>> NativeStream::load(Graph graph,
 }
 
 Status NativeStream::build(const std::vector<ValueFacts>& facts) {
-  TOCSIN_ASSIGN_OR_RETURN(network_, find_window_network(prepared_.graph(), facts));
   const Shape& window = facts[static_cast<std::size_t>(prepared_.graph().inputs[0])].shape;
   steps_ = static_cast<std::size_t>(window[1]);
   features_ = static_cast<std::size_t>(window[2]);
@@ -84,6 +95,9 @@ Status NativeStream::add_layer(const NetworkLayer& layer, const std::vector<Valu
   if (!step.ok()) return node_error(prepared_.graph(), layer.node, step.error());
   TOCSIN_ASSIGN_OR_RETURN(RowPlans input, plan_both(layer.source));
   Layer added{std::move(*step), std::move(input)};
+  if (const int before = layer.source.layer; before != kFrames && !layer.source.program)
+    added.reads_quantised =
+        added.step.shares_quantised(layers_[static_cast<std::size_t>(before)].step);
   added.last_hidden.resize(added.step.units());
   added.last_cell.resize(added.step.units());
   layers_.push_back(std::move(added));
@@ -168,6 +182,8 @@ void NativeStream::lay_out() {
       layer.projection_offset = take((kWaitingMax + 1) * step.width());
     layer.hidden_offset = take(steps_ * step.units());
     layer.cell_offset = step.has_cell() ? take(steps_ * step.units()) : layer.hidden_offset;
+    if (step.quantises_state())
+      layer.quantised_offset = take(step.quantised_bytes(steps_) / sizeof(float));
     width = std::max({width, step.width(), step.recurrent_width()});
     scratch = std::max(scratch, step.scratch_floats(steps_));
   }
@@ -216,6 +232,12 @@ float* NativeStream::projection_of(Key& key, const Layer& layer,
   return key.memory.data() + layer.projection_offset + waiting_slot(frame) * layer.step.width();
 }
 
+std::uint8_t* NativeStream::quantised_of(Key& key, const Layer& layer,
+                                         std::size_t slot) const noexcept {
+  auto* bytes = reinterpret_cast<std::uint8_t*>(key.memory.data() + layer.quantised_offset);
+  return bytes + slot * layer.step.quantised_bytes(1);
+}
+
 const float* NativeStream::run_rows(RowPlan& rows) noexcept {
   const float* source = sources_[static_cast<std::size_t>(rows.layer + 1)];
   if (!rows.plan) return source;
@@ -238,7 +260,8 @@ void NativeStream::push(std::uint32_t key_index, std::span<const float> frame) n
   sources_[0] = kept;
   for (Layer& layer : layers_) {
     if (layer.input.one.layer != kFrames) continue;
-    layer.step.project(run_rows(layer.input.one), 1, projection_of(key, layer, key.frames));
+    layer.step.project(run_rows(layer.input.one), 1, projection_of(key, layer, key.frames),
+                       scratch_.data());
   }
   ++key.frames;
   if (key.is_queued) return;
@@ -277,6 +300,9 @@ void NativeStream::begin_window(Key& key, std::size_t slot) const noexcept {
     const std::size_t units = layer.step.units();
     std::fill_n(memory + layer.hidden_offset + slot * units, units, 0.0F);
     std::fill_n(memory + layer.cell_offset + slot * units, units, 0.0F);
+    if (layer.step.quantises_state())
+      layer.step.quantise(memory + layer.hidden_offset + slot * units, 1,
+                          quantised_of(key, layer, slot));
   }
   for (const Pooling& pooling : poolings_) {
     const std::size_t width = pooling.values.one.width;
@@ -302,18 +328,30 @@ void NativeStream::advance(Key& key) noexcept {
       rows.projection = projection_of(key, layer, key.advanced);
       rows.projection_stride = 0;
     } else {
-      layer.step.project(run_rows(layer.input.all), steps_, projection_.data());
+      project_all(key, layer);
     }
     rows.recurrent = recurrent_.data();
     rows.hidden = memory + layer.hidden_offset;
     rows.cell = memory + layer.cell_offset;
-    layer.step.recur(rows.hidden, steps_, rows.recurrent);
+    std::uint8_t* quantised = quantised_of(key, layer, 0);
+    layer.step.recur({steps_, rows.hidden, quantised}, rows.recurrent);
     layer.step.cells(rows, scratch_.data());
+    if (layer.step.quantises_state()) layer.step.quantise(rows.hidden, steps_, quantised);
     sources_[l + 1] = rows.hidden;
   }
   for (Pooling& pooling : poolings_) advance_pooling(key, pooling);
   ++key.advanced;
   prepare_due(key, slot(key.advanced + 1));
+}
+
+// Of a layer that reads another's states.
+void NativeStream::project_all(Key& key, Layer& layer) noexcept {
+  if (layer.reads_quantised) {
+    const Layer& before = layers_[static_cast<std::size_t>(layer.input.all.layer)];
+    layer.step.project_quantised(quantised_of(key, before, 0), steps_, projection_.data());
+  } else {
+    layer.step.project(run_rows(layer.input.all), steps_, projection_.data(), scratch_.data());
+  }
 }
 
 void NativeStream::advance_pooling(Key& key, Pooling& pooling) noexcept {
@@ -336,7 +374,8 @@ void NativeStream::advance_pooling(Key& key, Pooling& pooling) noexcept {
 void NativeStream::prepare_due(Key& key, std::size_t slot) noexcept {
   float* memory = key.memory.data();
   for (const Layer& layer : layers_)
-    layer.step.recur(memory + layer.hidden_offset + slot * layer.step.units(), 1,
+    layer.step.recur({1, memory + layer.hidden_offset + slot * layer.step.units(),
+                      quantised_of(key, layer, slot)},
                      memory + layer.due_offset);
 }
 
@@ -354,7 +393,7 @@ void NativeStream::take_last_step(Key& key, std::size_t due) noexcept {
     if (layer.input.one.layer == kFrames)
       row.projection = projection_of(key, layer, frame);
     else
-      layer.step.project(run_rows(layer.input.one), 1, projection_.data());
+      layer.step.project(run_rows(layer.input.one), 1, projection_.data(), scratch_.data());
     std::copy_n(memory + layer.due_offset, layer.step.recurrent_width(), recurrent_.data());
     std::copy_n(memory + layer.hidden_offset + due * units, units, layer.last_hidden.data());
     std::copy_n(memory + layer.cell_offset + due * units, units, layer.last_cell.data());
@@ -421,11 +460,9 @@ void NativeStream::run_tail(std::span<float> output) noexcept {
   }
   auto* arena = static_cast<std::byte*>(arena_.mutable_data());
   const char* failure = tail_->run(tail_pointers_, arena);
-  const auto* result = static_cast<const float*>(tail_->output_data(0, tail_pointers_, arena));
-  for (std::size_t i = 0; i < output.size(); ++i)
-    output[i] = failure != nullptr || std::isnan(result[i])
-                    ? std::numeric_limits<float>::quiet_NaN()
-                    : result[i];
+  TOCSIN_ASSERT(failure == nullptr);  // it depends on shapes alone, which were planned
+  const void* result = tail_->output_data(0, tail_pointers_, arena);
+  copy_with_quiet_nans(static_cast<const float*>(result), output);
 }
 
 bool NativeStream::score(std::uint32_t key_index, std::span<float> output) noexcept {

@@ -53,8 +53,10 @@ class NativeStream final : public WindowStream {
     RowPlans input;
     std::size_t hidden_offset = 0;      // [steps, units]
     std::size_t cell_offset = 0;        // [steps, units]
+    std::size_t quantised_offset = 0;   // bytes of the hidden states, if the layer quantises them
     std::size_t due_offset = 0;         // [recurrent_width] of the window that is due next
     std::size_t projection_offset = 0;  // of a layer that reads frames: [kWaitingMax + 1, width]
+    bool reads_quantised = false;       // the quantised states of the layer before
     std::vector<float> last_hidden{};   // [units], after the due window's last step
     std::vector<float> last_cell{};
   };
@@ -88,8 +90,10 @@ class NativeStream final : public WindowStream {
   std::size_t slot(std::uint64_t frame) const noexcept { return frame % steps_; }
   std::size_t waiting_slot(std::uint64_t frame) const noexcept { return frame % (kWaitingMax + 1); }
   float* frame_of(Key& key, std::uint64_t frame) const noexcept;
+  std::uint8_t* quantised_of(Key& key, const Layer& layer, std::size_t slot) const noexcept;
   float* projection_of(Key& key, const Layer& layer, std::uint64_t frame) const noexcept;
   void begin_window(Key& key, std::size_t slot) const noexcept;
+  void project_all(Key& key, Layer& layer) noexcept;
   void advance(Key& key) noexcept;
   void advance_pooling(Key& key, Pooling& pooling) noexcept;
   void prepare_due(Key& key, std::size_t slot) noexcept;

@@ -8,6 +8,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "engines/reference/float_model.h"
@@ -109,18 +110,50 @@ const std::vector<Architecture>& architectures() {
   return all;
 }
 
+struct Mode {
+  std::string name;
+  Precision precision = Precision::kFloat32;
+  // INT8: of the values of a layer's input, all or every other one has a scale.
+  std::size_t scale_every = 1;
+};
+
+const std::vector<Mode>& modes() {
+  static const std::vector<Mode> all = {{"float32"},
+                                        {"bfloat16", Precision::kBfloat16},
+                                        {"float16", Precision::kFloat16},
+                                        {"int8", Precision::kInt8},
+                                        {"some_int8", Precision::kInt8, 2}};
+  return all;
+}
+
+// States are below one, so their scale is the same in each layer and they are quantised once.
+SessionOptions options_of(const Mode& mode, const Graph& graph) {
+  ActivationScales scales;
+  for (std::size_t i = 0; i < graph.value_names.size(); i += mode.scale_every) {
+    const std::string& name = graph.value_names[i];
+    const bool is_state =
+        name.starts_with("LSTM") || name.starts_with("GRU") || name.starts_with("Squeeze");
+    scales[name] = (is_state ? 1.0F : 2.0F) / 127.0F;
+  }
+  SessionOptions options;
+  options.precision = mode.precision;
+  options.activation_scales = std::make_shared<const ActivationScales>(std::move(scales));
+  return options;
+}
+
 // One key as its user sees it, with the frames that a whole window needs.
 struct Key {
   std::deque<std::vector<float>> frames;
 };
 
-class StreamAgainstWindows : public testing::TestWithParam<std::size_t> {};
+class StreamAgainstWindows : public testing::TestWithParam<std::tuple<std::size_t, std::size_t>> {};
 
 TEST_P(StreamAgainstWindows, GivesTheBitsOfWholeWindowsWhateverHappens) {
-  const Architecture& architecture = architectures()[GetParam()];
-  RandomFloats random(kSeed + GetParam());
+  const Architecture& architecture = architectures()[std::get<0>(GetParam())];
+  const Mode& mode = modes()[std::get<1>(GetParam())];
+  RandomFloats random(kSeed + std::get<0>(GetParam()));
   for (const std::int64_t steps : {2, 5, 30}) {
-    SessionOptions options;
+    SessionOptions options = options_of(mode, make_graph(architecture));
     options.steps = steps;
     auto stream = NativeStream::load(make_graph(architecture), options);
     ASSERT_TRUE(stream.ok()) << stream.error().message();
@@ -174,8 +207,12 @@ TEST_P(StreamAgainstWindows, GivesTheBitsOfWholeWindowsWhateverHappens) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Architectures, StreamAgainstWindows,
-                         testing::Range<std::size_t>(0, architectures().size()),
-                         [](const auto& instance) { return architectures()[instance.param].name; });
+                         testing::Combine(testing::Range<std::size_t>(0, architectures().size()),
+                                          testing::Range<std::size_t>(0, modes().size())),
+                         [](const auto& instance) {
+                           return architectures()[std::get<0>(instance.param)].name + "_" +
+                                  modes()[std::get<1>(instance.param)].name;
+                         });
 
 }  // namespace
 }  // namespace tocsin

@@ -8,30 +8,19 @@
 namespace tocsin {
 namespace {
 
-struct Product {
-  const PackedMatrix& weights;
-  const float* x = nullptr;
-  std::size_t rows = 0;
-  const float* bias = nullptr;  // one for all rows; null: none
-  float* y = nullptr;
-};
-
-void multiply(const Product& product) noexcept {
-  DenseCall call;
-  call.weights = product.weights.view();
-  call.x = product.x;
-  call.x_stride = call.weights.input_count;
-  call.row_count = product.rows;
-  call.bias = product.bias;
-  call.y = product.y;
-  call.y_stride = call.weights.output_count;
-  kernels().dense(call);
+DenseRows product_rows(const DenseWeights& weights, const float* x, std::size_t rows,
+                       const std::vector<float>& bias, float* y) {
+  return {x, weights.input_count(), rows, bias.empty() ? nullptr : bias.data(), 0,
+          y, weights.output_count()};
 }
 
-double work(const std::shared_ptr<const PackedMatrix>& weights) {
+std::size_t scratch_floats_of(const DenseWeights& weights, std::size_t rows) {
+  return (weights.scratch_bytes(rows) + sizeof(float) - 1) / sizeof(float);
+}
+
+double work(const SharedWeights& weights) {
   if (weights == nullptr) return 0;
-  return static_cast<double>(weights->view().output_count) *
-         static_cast<double>(weights->view().input_count);
+  return static_cast<double>(weights->output_count()) * static_cast<double>(weights->input_count());
 }
 
 }  // namespace
@@ -45,9 +34,11 @@ Result<StepLayer> StepLayer::make(const NodeContext& context) {
   const bool linear = layer.is_lstm_ || context.int_attribute("linear_before_reset", 0) != 0;
   layer.resets_first_ = !linear;
   const std::size_t gates = 2 * shape.units;
-  layer.w_ = pack_gates(context, 1, 0, {0, shape.width()});
-  layer.r_ = pack_gates(context, 2, 0, {0, linear ? shape.width() : gates});
-  if (!linear) layer.r_candidate_ = pack_gates(context, 2, 0, {gates, shape.units});
+  TOCSIN_ASSIGN_OR_RETURN(layer.w_, pack_gates(context, 1, 0, {0, shape.width()}));
+  TOCSIN_ASSIGN_OR_RETURN(layer.r_, pack_gates(context, 2, 0, {0, linear ? shape.width() : gates}));
+  if (!linear) {
+    TOCSIN_ASSIGN_OR_RETURN(layer.r_candidate_, pack_gates(context, 2, 0, {gates, shape.units}));
+  }
   // The candidate's recurrent bias of a GRU stays with the state where the reset gate multiplies
   // it.
   const std::size_t summed = layer.is_lstm_ || !linear ? shape.width() : gates;
@@ -70,16 +61,32 @@ double StepLayer::input_work() const noexcept { return work(w_); }
 double StepLayer::state_work() const noexcept { return work(r_) + work(r_candidate_); }
 
 std::size_t StepLayer::scratch_floats(std::size_t rows) const noexcept {
-  return resets_first_ ? 3 * rows * units() : 0;
+  const std::size_t candidate =
+      resets_first_ ? 3 * rows * units() + scratch_floats_of(*r_candidate_, rows) : 0;
+  return std::max(candidate, scratch_floats_of(*w_, rows));
 }
 
-void StepLayer::project(const float* x, std::size_t rows, float* projection) const noexcept {
-  multiply({*w_, x, rows, bias_.data(), projection});
+void StepLayer::project(const float* x, std::size_t rows, float* projection,
+                        float* scratch) const noexcept {
+  w_->run(product_rows(*w_, x, rows, bias_, projection), reinterpret_cast<std::byte*>(scratch));
 }
 
-void StepLayer::recur(const float* hidden, std::size_t rows, float* recurrent) const noexcept {
-  const float* bias = recurrent_bias_.empty() ? nullptr : recurrent_bias_.data();
-  multiply({*r_, hidden, rows, bias, recurrent});
+void StepLayer::project_quantised(const std::uint8_t* x, std::size_t rows,
+                                  float* projection) const noexcept {
+  w_->run_quantised(product_rows(*w_, nullptr, rows, bias_, projection), x);
+}
+
+void StepLayer::quantise(const float* hidden, std::size_t rows,
+                         std::uint8_t* quantised) const noexcept {
+  r_->quantise(product_rows(*r_, hidden, rows, {}, nullptr), quantised);
+}
+
+void StepLayer::recur(const StateRows& states, float* recurrent) const noexcept {
+  const DenseRows rows = product_rows(*r_, states.hidden, states.count, recurrent_bias_, recurrent);
+  if (quantises_state())
+    r_->run_quantised(rows, states.quantised);
+  else
+    r_->run(rows, nullptr);
 }
 
 void StepLayer::cells(const CellRows& rows, float* scratch) const noexcept {
@@ -106,7 +113,8 @@ void StepLayer::reset_first_cells(const CellRows& rows, float* scratch) const no
     kernels().gru_reset({n, rows.projection + r * rows.projection_stride,
                          rows.recurrent + r * recurrent_width(), shape_.clip, rows.hidden + r * n,
                          update + r * n, reset_hidden + r * n});
-  multiply({*r_candidate_, reset_hidden, rows.count, nullptr, candidate});
+  r_candidate_->run(product_rows(*r_candidate_, reset_hidden, rows.count, {}, candidate),
+                    reinterpret_cast<std::byte*>(candidate + rows.count * n));
   for (std::size_t r = 0; r < rows.count; ++r)
     kernels().gru_output({n, rows.projection + r * rows.projection_stride + 2 * n,
                           candidate + r * n, update + r * n, shape_.clip, rows.hidden + r * n});

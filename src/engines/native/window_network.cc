@@ -8,28 +8,12 @@
 #include <string_view>
 #include <utility>
 
+#include "engines/native/row_operators.h"
 #include "engines/reference/attention_fusion.h"
 #include "engines/reference/prepared_graph.h"
 
 namespace tocsin {
 namespace {
-
-// Operators that look at one element at a time.
-constexpr std::array<std::string_view, 32> kElementwise = {
-    "Abs",     "Add",  "Cast",     "Ceil", "Clip",        "Div",      "Dropout",    "Elu",
-    "Erf",     "Exp",  "Floor",    "Gelu", "HardSigmoid", "Identity", "LeakyRelu",  "Log",
-    "Max",     "Min",  "Mul",      "Neg",  "PRelu",       "Pow",      "Reciprocal", "Relu",
-    "Sigmoid", "Sign", "Softplus", "Sqrt", "Sub",         "Sum",      "Tanh",       "Where"};
-// Operators that change the shape and move nothing, or move whole rows.
-constexpr std::array<std::string_view, 4> kLayout = {"Reshape", "Squeeze", "Transpose",
-                                                     "Unsqueeze"};
-// Operators along the last axis.
-constexpr std::array<std::string_view, 3> kAlongRow = {"LayerNormalization", "LogSoftmax",
-                                                       "Softmax"};
-
-bool contains(std::span<const std::string_view> names, std::string_view name) {
-  return std::ranges::find(names, name) != names.end();
-}
 
 struct Tag {
   enum class Kind { kNone, kConstant, kRows, kWindow };
@@ -55,7 +39,7 @@ class NetworkFinder {
       if (facts_[i].constant) tags_[i].kind = Tag::Kind::kConstant;
     tag(graph_.inputs[0]) = {Tag::Kind::kRows, kFrames, true};
     sources_.push_back(graph_.inputs[0]);
-    const std::vector<bool> needed = needed_nodes();
+    const std::vector<bool> needed = needed_nodes(graph_);
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       if (!needed[i]) continue;
       const Status status = visit(i);
@@ -71,23 +55,6 @@ class NetworkFinder {
   }
 
  private:
-  // Those that the outputs depend on: fused patterns leave others behind.
-  std::vector<bool> needed_nodes() const {
-    std::vector<bool> wanted(graph_.value_names.size());
-    for (const ValueIndex output : graph_.outputs) wanted[static_cast<std::size_t>(output)] = true;
-    std::vector<bool> needed(graph_.nodes.size());
-    for (std::size_t i = graph_.nodes.size(); i > 0; --i) {
-      const GraphNode& node = graph_.nodes[i - 1];
-      needed[i - 1] = std::ranges::any_of(node.outputs, [&wanted](ValueIndex output) {
-        return output != kNoValue && wanted[static_cast<std::size_t>(output)];
-      });
-      if (!needed[i - 1]) continue;
-      for (const ValueIndex input : node.inputs)
-        if (input != kNoValue) wanted[static_cast<std::size_t>(input)] = true;
-    }
-    return needed;
-  }
-
   const ValueFacts& facts(ValueIndex value) const {
     return facts_[static_cast<std::size_t>(value)];
   }
@@ -142,31 +109,26 @@ class NetworkFinder {
     if (!axis || !is_row_operator(node, from, *axis)) return all_frames();
     for (const ValueIndex input : node.inputs)
       if (is_rows(input) && tag(input).layer != tag(rows).layer) return all_frames();
-    const bool keeps = contains(kLayout, node.op_type) || node.op_type == "Identity";
+    const bool keeps = contains(kLayoutOperators, node.op_type) || node.op_type == "Identity";
     tag(output) = {Tag::Kind::kRows, tag(rows).layer, keeps && tag(rows).is_direct};
     return {};
   }
 
   bool is_row_operator(const GraphNode& node, const Shape& from, std::size_t to_axis) {
     const std::size_t from_axis = *time_axis(from);
-    if (contains(kElementwise, node.op_type)) return broadcasts_over_time(node, to_axis);
+    if (contains(kElementwiseOperators, node.op_type)) return broadcasts_over_time(node, to_axis);
     if (node.op_type == "MatMul")
       return is_rows(node.inputs[0]) && from_axis + 1 < from.size() &&
              facts(node.inputs[1]).constant && facts(node.inputs[1]).shape.size() <= 2;
-    if (contains(kAlongRow, node.op_type)) {
-      const Attribute* attribute = node.find_attribute("axis");
-      const auto* axis =
-          attribute == nullptr ? nullptr : std::get_if<std::int64_t>(&attribute->value);
+    if (contains(kAlongLastAxisOperators, node.op_type)) {
+      const auto axis = int_attribute(node, "axis");
       const auto last = static_cast<std::int64_t>(from.size()) - 1;
-      return axis != nullptr && (*axis == -1 || *axis == last) &&
-             from_axis < static_cast<std::size_t>(last);
+      return axis && (*axis == -1 || *axis == last) && from_axis < static_cast<std::size_t>(last);
     }
-    if (node.op_type != "Transpose") return contains(kLayout, node.op_type);
-    const Attribute* perm = node.find_attribute("perm");
-    if (perm == nullptr) return false;
-    const auto* order = std::get_if<std::vector<std::int64_t>>(&perm->value);
-    return order != nullptr && to_axis < order->size() &&
-           (*order)[to_axis] == static_cast<std::int64_t>(from_axis) && keeps_order(*order, from);
+    if (node.op_type != "Transpose") return contains(kLayoutOperators, node.op_type);
+    const std::vector<std::int64_t> order = ints_attribute(node, "perm");
+    return to_axis < order.size() && order[to_axis] == static_cast<std::int64_t>(from_axis) &&
+           keeps_order(order, from);
   }
 
   // The axes that are longer than one stay in their order.
@@ -274,11 +236,8 @@ class NetworkFinder {
     const auto is_time = [axis, rank](std::int64_t a) { return a == axis || a + rank == axis; };
     bool is_last = false;
     if (node.op_type == "Gather") {
-      const Attribute* attribute = node.find_attribute("axis");
-      const auto* number =
-          attribute == nullptr ? nullptr : std::get_if<std::int64_t>(&attribute->value);
       const auto index = ints(node, 1);
-      is_last = is_time(number == nullptr ? 0 : *number) && index && index->size() == 1 &&
+      is_last = is_time(int_attribute(node, "axis").value_or(0)) && index && index->size() == 1 &&
                 ((*index)[0] == -1 || (*index)[0] == steps_ - 1);
     } else {
       const auto starts = ints(node, 1);

@@ -132,4 +132,13 @@ Result<std::vector<Activation>> read_activations(const NodeContext& context, std
   return activations;
 }
 
+bool has_bounded_activations(const NodeContext& context) {
+  return std::ranges::all_of(context.strings_attribute("activations"), [](const std::string& name) {
+    const ActivationEntry* entry = find_activation(name);
+    if (entry == nullptr) return false;
+    return entry->kind == ActivationKind::kTanh || entry->kind == ActivationKind::kSigmoid ||
+           entry->kind == ActivationKind::kHardSigmoid || entry->kind == ActivationKind::kSoftsign;
+  });
+}
+
 }  // namespace tocsin

@@ -38,6 +38,9 @@ struct Activation {
 Result<std::vector<Activation>> read_activations(const NodeContext& context, std::size_t directions,
                                                  const std::vector<ActivationKind>& defaults);
 
+// Whether all activations that the node names stay in [-1, 1]; the usual ones, unnamed, do.
+bool has_bounded_activations(const NodeContext& context);
+
 // max(x, 0) + log(1 + e^-|x|) of up to kActivationBlock values.
 inline constexpr std::size_t kActivationBlock = 256;
 void softplus_block(const float* x, float* y, std::size_t count) noexcept;

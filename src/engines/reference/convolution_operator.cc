@@ -9,7 +9,6 @@
 
 #include "engines/reference/plan_functions.h"
 #include "engines/reference/window.h"
-#include "kernels/kernels.h"
 
 namespace tocsin {
 namespace {
@@ -18,29 +17,31 @@ constexpr std::size_t kPositions = 32;  // output positions multiplied at a time
 
 class ConvKernel {
  public:
-  ConvKernel(const Window& window, std::vector<std::shared_ptr<const PackedMatrix>> groups,
-             bool has_bias)
+  ConvKernel(const Window& window, std::vector<SharedWeights> groups, bool has_bias)
       : window_(window),
         groups_(std::move(groups)),
         has_bias_(has_bias),
         group_channels_(window.channels / groups_.size()),
         inputs_(group_channels_ * window.kernel_count()),
-        outputs_(groups_[0]->view().output_count) {}
+        outputs_(groups_[0]->output_count()) {}
 
-  // Rows of gathered inputs, then rows of outputs.
-  std::size_t scratch_bytes() const { return kPositions * (inputs_ + outputs_) * sizeof(float); }
+  // Rows of gathered inputs, rows of outputs, then what the product needs.
+  std::size_t scratch_bytes() const {
+    return kPositions * (inputs_ + outputs_) * sizeof(float) +
+           groups_[0]->scratch_bytes(kPositions);
+  }
 
   void operator()(const Buffers& buffers) const {
     auto* rows = reinterpret_cast<float*>(buffers.scratch);
     float* products = rows + kPositions * inputs_;
+    auto* scratch = reinterpret_cast<std::byte*>(products + kPositions * outputs_);
     const std::size_t positions = window_.output_count();
     for (std::size_t image = 0; image < window_.batch; ++image) {
       for (std::size_t g = 0; g < groups_.size(); ++g) {
         const float* x = buffers.input<float>(0) +
                          (image * window_.channels + g * group_channels_) * window_.input_count();
         float* y = buffers.output<float>(0) + (image * groups_.size() + g) * outputs_ * positions;
-        DenseCall call;
-        call.weights = groups_[g]->view();
+        DenseRows call;
         call.x = rows;
         call.x_stride = inputs_;
         call.bias = has_bias_ ? buffers.input<float>(2) + g * outputs_ : nullptr;
@@ -49,7 +50,7 @@ class ConvKernel {
         for (std::size_t first = 0; first < positions; first += kPositions) {
           call.row_count = std::min(kPositions, positions - first);
           for (std::size_t r = 0; r < call.row_count; ++r) gather(x, first + r, rows + r * inputs_);
-          kernels().dense(call);
+          groups_[g]->run(call, scratch);
           for (std::size_t n = 0; n < outputs_; ++n)
             for (std::size_t r = 0; r < call.row_count; ++r)
               y[n * positions + first + r] = products[r * outputs_ + n];
@@ -77,7 +78,7 @@ class ConvKernel {
   }
 
   Window window_;
-  std::vector<std::shared_ptr<const PackedMatrix>> groups_;
+  std::vector<SharedWeights> groups_;
   bool has_bias_;
   std::size_t group_channels_;
   std::size_t inputs_;
@@ -107,11 +108,13 @@ Result<PlannedNode> plan_conv(const NodeContext& context) {
   }
   const auto group_outputs = static_cast<std::size_t>(outputs / group);
   const std::size_t inputs = static_cast<std::size_t>(w.shape[1]) * window.kernel_count();
-  std::vector<std::shared_ptr<const PackedMatrix>> groups;
+  std::vector<SharedWeights> groups;
   for (std::size_t g = 0; g < static_cast<std::size_t>(group); ++g) {
     const float* weights = w.values<float>().data() + g * group_outputs * inputs;
-    groups.push_back(
-        context.weights().pack({weights, group_outputs, inputs, inputs, 1}, w.is_weight));
+    TOCSIN_ASSIGN_OR_RETURN(
+        SharedWeights packed,
+        context.pack({weights, group_outputs, inputs, inputs, 1}, 1, NodeContext::Factor::kInput));
+    groups.push_back(std::move(packed));
   }
   PlannedNode planned;
   planned.outputs.push_back(

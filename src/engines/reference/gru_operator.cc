@@ -13,8 +13,6 @@
 namespace tocsin {
 namespace {
 
-using PackedList = std::vector<std::shared_ptr<const PackedMatrix>>;
-
 // What GRU and RNN have in common: one state, which is also the output.
 class HiddenState {
  public:
@@ -39,18 +37,18 @@ class HiddenState {
 // linear_before_reset = 1: the recurrent product carries the candidate's recurrent bias.
 class GruCell : public HiddenState {
  public:
-  GruCell(PackedList r, std::vector<std::vector<float>> recurrent_bias)
+  GruCell(WeightsList r, std::vector<std::vector<float>> recurrent_bias)
       : r_(std::move(r)), recurrent_bias_(std::move(recurrent_bias)) {}
 
   std::size_t scratch_floats(const RecurrentShape& shape) const {
-    return shape.batch * (shape.units + shape.width());
+    return shape.batch * (shape.units + shape.width()) + product_scratch_floats(r_, shape.batch);
   }
 
   void step(const RecurrentShape& shape, std::size_t direction, const StepRows& rows,
             float* scratch) const {
     float* recurrent = after_hidden(shape, scratch);
-    multiply_states(shape, {r_[direction]->view(), hidden(scratch),
-                            recurrent_bias_[direction].data(), recurrent});
+    multiply_states(shape, {*r_[direction], hidden(scratch), recurrent_bias_[direction].data(),
+                            recurrent, recurrent + shape.batch * shape.width()});
     GruCellCall call;
     call.units = shape.units;
     call.clip = shape.clip;
@@ -64,18 +62,18 @@ class GruCell : public HiddenState {
   }
 
  private:
-  PackedList r_;
+  WeightsList r_;
   std::vector<std::vector<float>> recurrent_bias_;  // 0 for z and r, Rb for h
 };
 
 // linear_before_reset = 0: the candidate's product is of the reset state.
 class ResetFirstGruCell : public HiddenState {
  public:
-  ResetFirstGruCell(PackedList r_gates, PackedList r_candidate)
+  ResetFirstGruCell(WeightsList r_gates, WeightsList r_candidate)
       : r_gates_(std::move(r_gates)), r_candidate_(std::move(r_candidate)) {}
 
   std::size_t scratch_floats(const RecurrentShape& shape) const {
-    return shape.batch * 6 * shape.units;
+    return shape.batch * 6 * shape.units + product_scratch_floats(r_gates_, shape.batch);
   }
 
   void step(const RecurrentShape& shape, std::size_t direction, const StepRows& rows,
@@ -85,7 +83,8 @@ class ResetFirstGruCell : public HiddenState {
     float* update = gates + shape.batch * 2 * units;
     float* reset_hidden = update + shape.batch * units;
     float* candidate = reset_hidden + shape.batch * units;
-    multiply_states(shape, {r_gates_[direction]->view(), hidden(scratch), nullptr, gates});
+    float* product = candidate + shape.batch * units;
+    multiply_states(shape, {*r_gates_[direction], hidden(scratch), nullptr, gates, product});
     for (std::size_t b = 0; b < shape.batch; ++b) {
       if (!rows.is_active(b)) continue;
       kernels().gru_reset({units, rows.projection(b), gates + b * 2 * units, shape.clip,
@@ -93,7 +92,7 @@ class ResetFirstGruCell : public HiddenState {
                            reset_hidden + b * units});
     }
     // Rows that have ended are multiplied along with the others, and not looked at.
-    multiply_states(shape, {r_candidate_[direction]->view(), reset_hidden, nullptr, candidate});
+    multiply_states(shape, {*r_candidate_[direction], reset_hidden, nullptr, candidate, product});
     for (std::size_t b = 0; b < shape.batch; ++b) {
       if (!rows.is_active(b)) continue;
       kernels().gru_output({units, rows.projection(b) + 2 * units, candidate + b * units,
@@ -102,8 +101,8 @@ class ResetFirstGruCell : public HiddenState {
   }
 
  private:
-  PackedList r_gates_;
-  PackedList r_candidate_;
+  WeightsList r_gates_;
+  WeightsList r_candidate_;
 };
 
 // Any activations f, g for each direction, in both forms of the reset gate. The same operations in
@@ -111,8 +110,8 @@ class ResetFirstGruCell : public HiddenState {
 class GeneralGruCell : public HiddenState {
  public:
   struct Weights {
-    PackedList gates;                                // z and r
-    PackedList candidate;                            // h
+    WeightsList gates;                               // z and r
+    WeightsList candidate;                           // h
     std::vector<std::vector<float>> candidate_bias;  // Rb of h, with linear_before_reset; or empty
   };
 
@@ -120,7 +119,7 @@ class GeneralGruCell : public HiddenState {
       : weights_(std::move(weights)), activations_(std::move(activations)) {}
 
   std::size_t scratch_floats(const RecurrentShape& shape) const {
-    return shape.batch * 5 * shape.units;
+    return shape.batch * 5 * shape.units + product_scratch_floats(weights_.gates, shape.batch);
   }
 
   void step(const RecurrentShape& shape, std::size_t direction, const StepRows& rows,
@@ -130,7 +129,8 @@ class GeneralGruCell : public HiddenState {
     float* gates = after_hidden(shape, scratch);
     float* reset_hidden = gates + shape.batch * 2 * units;
     float* candidate = reset_hidden + shape.batch * units;
-    multiply_states(shape, {weights_.gates[direction]->view(), hidden(scratch), nullptr, gates});
+    float* product = candidate + shape.batch * units;
+    multiply_states(shape, {*weights_.gates[direction], hidden(scratch), nullptr, gates, product});
     for (std::size_t b = 0; b < shape.batch; ++b) {
       if (!rows.is_active(b)) continue;
       float* z = gates + b * 2 * units;
@@ -143,7 +143,8 @@ class GeneralGruCell : public HiddenState {
         reset_hidden[b * units + j] = linear_before_reset ? h[j] : z[units + j] * h[j];
     }
     const float* bias = linear_before_reset ? weights_.candidate_bias[direction].data() : nullptr;
-    multiply_states(shape, {weights_.candidate[direction]->view(), reset_hidden, bias, candidate});
+    multiply_states(shape,
+                    {*weights_.candidate[direction], reset_hidden, bias, candidate, product});
     for (std::size_t b = 0; b < shape.batch; ++b) {
       if (!rows.is_active(b)) continue;
       const float* z = gates + b * 2 * units;
@@ -167,17 +168,18 @@ class GeneralGruCell : public HiddenState {
 // h' = f(projection + R h).
 class SimpleCell : public HiddenState {
  public:
-  SimpleCell(PackedList r, std::vector<Activation> activations)
+  SimpleCell(WeightsList r, std::vector<Activation> activations)
       : r_(std::move(r)), activations_(std::move(activations)) {}
 
   std::size_t scratch_floats(const RecurrentShape& shape) const {
-    return shape.batch * 2 * shape.units;
+    return shape.batch * 2 * shape.units + product_scratch_floats(r_, shape.batch);
   }
 
   void step(const RecurrentShape& shape, std::size_t direction, const StepRows& rows,
             float* scratch) const {
     float* recurrent = after_hidden(shape, scratch);
-    multiply_states(shape, {r_[direction]->view(), hidden(scratch), nullptr, recurrent});
+    multiply_states(shape, {*r_[direction], hidden(scratch), nullptr, recurrent,
+                            recurrent + shape.batch * shape.units});
     for (std::size_t b = 0; b < shape.batch; ++b) {
       if (!rows.is_active(b)) continue;
       const float* projection = rows.projection(b);
@@ -189,7 +191,7 @@ class SimpleCell : public HiddenState {
   }
 
  private:
-  PackedList r_;
+  WeightsList r_;
   std::vector<Activation> activations_;  // one a direction
 };
 
@@ -218,14 +220,15 @@ Result<PlannedNode> plan_general_gru(const NodeContext& context, const Recurrent
                                      std::vector<Activation> activations) {
   const bool linear_before_reset = context.int_attribute("linear_before_reset", 0) != 0;
   const std::size_t gates = 2 * shape.units;
-  PackedList w;
+  WeightsList w;
   std::vector<std::vector<float>> bias;
   GeneralGruCell::Weights weights;
   for (std::size_t d = 0; d < shape.directions; ++d) {
-    w.push_back(pack_gates(context, 1, d, {0, shape.width()}));
+    TOCSIN_ASSIGN_OR_RETURN(w.emplace_back(), pack_gates(context, 1, d, {0, shape.width()}));
     bias.push_back(projection_bias(context, shape, d, linear_before_reset ? gates : shape.width()));
-    weights.gates.push_back(pack_gates(context, 2, d, {0, gates}));
-    weights.candidate.push_back(pack_gates(context, 2, d, {gates, shape.units}));
+    TOCSIN_ASSIGN_OR_RETURN(weights.gates.emplace_back(), pack_gates(context, 2, d, {0, gates}));
+    TOCSIN_ASSIGN_OR_RETURN(weights.candidate.emplace_back(),
+                            pack_gates(context, 2, d, {gates, shape.units}));
     if (!linear_before_reset) continue;
     const std::vector<float> recurrent = gate_bias(context, shape, d, true);
     weights.candidate_bias.emplace_back(recurrent.begin() + static_cast<std::ptrdiff_t>(gates),
@@ -247,20 +250,23 @@ Result<PlannedNode> plan_gru(const NodeContext& context) {
     return plan_general_gru(context, shape, std::move(activations));
   const bool linear_before_reset = context.int_attribute("linear_before_reset", 0) != 0;
   const std::size_t gates = 2 * shape.units;
-  PackedList w;
-  PackedList r;
-  PackedList r_candidate;
+  WeightsList w;
+  WeightsList r;
+  WeightsList r_candidate;
   std::vector<std::vector<float>> bias;
   std::vector<std::vector<float>> recurrent_bias;
   for (std::size_t d = 0; d < shape.directions; ++d) {
-    w.push_back(pack_gates(context, 1, d, {0, shape.width()}));
+    TOCSIN_ASSIGN_OR_RETURN(w.emplace_back(), pack_gates(context, 1, d, {0, shape.width()}));
     bias.push_back(projection_bias(context, shape, d, linear_before_reset ? gates : shape.width()));
-    r.push_back(pack_gates(context, 2, d, {0, linear_before_reset ? shape.width() : gates}));
+    TOCSIN_ASSIGN_OR_RETURN(
+        r.emplace_back(),
+        pack_gates(context, 2, d, {0, linear_before_reset ? shape.width() : gates}));
     if (linear_before_reset) {
       recurrent_bias.push_back(gate_bias(context, shape, d, true));
       std::fill_n(recurrent_bias.back().begin(), gates, 0.0F);
     } else {
-      r_candidate.push_back(pack_gates(context, 2, d, {gates, shape.units}));
+      TOCSIN_ASSIGN_OR_RETURN(r_candidate.emplace_back(),
+                              pack_gates(context, 2, d, {gates, shape.units}));
     }
   }
   if (linear_before_reset)
@@ -280,12 +286,12 @@ Result<PlannedNode> plan_rnn(const NodeContext& context) {
   TOCSIN_ASSIGN_OR_RETURN(const RecurrentShape shape, recurrent_shape(context, 1));
   TOCSIN_ASSIGN_OR_RETURN(std::vector<Activation> activations,
                           read_activations(context, shape.directions, {ActivationKind::kTanh}));
-  PackedList w;
-  PackedList r;
+  WeightsList w;
+  WeightsList r;
   std::vector<std::vector<float>> bias;
   for (std::size_t d = 0; d < shape.directions; ++d) {
-    w.push_back(pack_gates(context, 1, d, {0, shape.width()}));
-    r.push_back(pack_gates(context, 2, d, {0, shape.width()}));
+    TOCSIN_ASSIGN_OR_RETURN(w.emplace_back(), pack_gates(context, 1, d, {0, shape.width()}));
+    TOCSIN_ASSIGN_OR_RETURN(r.emplace_back(), pack_gates(context, 2, d, {0, shape.width()}));
     bias.push_back(projection_bias(context, shape, d, shape.width()));
   }
   return planned_recurrent(

@@ -13,17 +13,17 @@
 namespace tocsin {
 namespace {
 
-using PackedList = std::vector<std::shared_ptr<const PackedMatrix>>;
 using Peepholes = std::vector<std::vector<float>>;  // one a direction, in order i, o, f; or none
 
 // What every LSTM cell has: hidden and cell states [batch, units] each, then the recurrent products
-// [batch, 4 units], then what the cell adds.
+// [batch, 4 units], then what these need.
 class LstmStates {
  public:
-  explicit LstmStates(PackedList r) : r_(std::move(r)) {}
+  explicit LstmStates(WeightsList r) : r_(std::move(r)) {}
 
   std::size_t scratch_floats(const RecurrentShape& shape) const {
-    return shape.batch * (shape.width() + 2 * shape.units);
+    return shape.batch * (shape.width() + 2 * shape.units) +
+           product_scratch_floats(r_, shape.batch);
   }
 
   void start(const RecurrentShape& shape, std::size_t direction, const Buffers& buffers,
@@ -53,18 +53,19 @@ class LstmStates {
   // R h of all rows.
   float* multiply(const RecurrentShape& shape, std::size_t direction, float* scratch) const {
     float* recurrent = scratch + 2 * shape.batch * shape.units;
-    multiply_states(shape, {r_[direction]->view(), hidden(scratch), nullptr, recurrent});
+    multiply_states(shape, {*r_[direction], hidden(scratch), nullptr, recurrent,
+                            recurrent + shape.batch * shape.width()});
     return recurrent;
   }
 
  private:
-  PackedList r_;
+  WeightsList r_;
 };
 
 // The usual activations: one kernel.
 class LstmCell : public LstmStates {
  public:
-  LstmCell(PackedList r, Peepholes peepholes)
+  LstmCell(WeightsList r, Peepholes peepholes)
       : LstmStates(std::move(r)), peepholes_(std::move(peepholes)) {}
 
   void step(const RecurrentShape& shape, std::size_t direction, const StepRows& rows,
@@ -92,7 +93,7 @@ class LstmCell : public LstmStates {
 // operations in the same order as the kernel's.
 class GeneralLstmCell : public LstmStates {
  public:
-  GeneralLstmCell(PackedList r, Peepholes peepholes, std::vector<Activation> activations,
+  GeneralLstmCell(WeightsList r, Peepholes peepholes, std::vector<Activation> activations,
                   bool couples_forget)
       : LstmStates(std::move(r)),
         peepholes_(std::move(peepholes)),
@@ -194,12 +195,12 @@ Result<PlannedNode> plan_lstm(const NodeContext& context) {
   const bool couples_forget = context.int_attribute("input_forget", 0) != 0;
   TOCSIN_ASSIGN_OR_RETURN(std::vector<Activation> activations, gated_activations(context, shape));
   TOCSIN_ASSIGN_OR_RETURN(Peepholes peepholes, read_peepholes(context, shape));
-  PackedList w;
-  PackedList r;
+  WeightsList w;
+  WeightsList r;
   std::vector<std::vector<float>> bias;
   for (std::size_t d = 0; d < shape.directions; ++d) {
-    w.push_back(pack_gates(context, 1, d, {0, shape.width()}));
-    r.push_back(pack_gates(context, 2, d, {0, shape.width()}));
+    TOCSIN_ASSIGN_OR_RETURN(w.emplace_back(), pack_gates(context, 1, d, {0, shape.width()}));
+    TOCSIN_ASSIGN_OR_RETURN(r.emplace_back(), pack_gates(context, 2, d, {0, shape.width()}));
     std::vector<float> sum = gate_bias(context, shape, d, false);
     const std::vector<float> recurrent = gate_bias(context, shape, d, true);
     for (std::size_t j = 0; j < sum.size(); ++j) sum[j] = sum[j] + recurrent[j];

@@ -35,16 +35,21 @@ struct GemmShape {
   bool has_c = false;
 };
 
-// Where a run's scratch goes: the transposed A, the packed B, the bias as [m, n].
+// Where a run's scratch goes: the transposed A, the packed B or what a constant one needs, the bias
+// as [m, n].
 struct GemmScratch {
-  std::size_t packed_b = 0, bias = 0, end = 0;  // in floats
+  std::size_t product = 0, bias = 0, end = 0;  // in floats
 };
 
-GemmScratch gemm_scratch(const GemmShape& shape, bool packs_b) {
+GemmScratch gemm_scratch(const GemmShape& shape, const DenseWeights* constant_b) {
   GemmScratch scratch;
   const auto aligned = [](std::size_t floats) { return (floats + 15) / 16 * 16; };
-  scratch.packed_b = aligned(shape.transposed_a ? shape.m * shape.k : 0);
-  scratch.bias = scratch.packed_b + aligned(packs_b ? packed_float_count(shape.n, shape.k) : 0);
+  scratch.product = aligned(shape.transposed_a ? shape.m * shape.k : 0);
+  const std::size_t product_floats =
+      constant_b == nullptr
+          ? packed_float_count(shape.n, shape.k)
+          : (constant_b->scratch_bytes(shape.m) + sizeof(float) - 1) / sizeof(float);
+  scratch.bias = scratch.product + aligned(product_floats);
   scratch.end = scratch.bias + aligned(shape.has_c ? shape.m * shape.n : 0);
   return scratch;
 }
@@ -53,10 +58,10 @@ GemmScratch gemm_scratch(const GemmShape& shape, bool packs_b) {
 // y = fma(alpha, A B, beta C).
 class GemmKernel {
  public:
-  GemmKernel(const GemmShape& shape, std::shared_ptr<const PackedMatrix> packed,
+  GemmKernel(const GemmShape& shape, SharedWeights packed,
              const std::optional<BroadcastLoop<1>>& c_loop)
       : shape_(shape),
-        scratch_(gemm_scratch(shape, packed == nullptr)),
+        scratch_(gemm_scratch(shape, packed.get())),
         packed_(std::move(packed)),
         c_loop_(c_loop) {}
 
@@ -71,31 +76,29 @@ class GemmKernel {
           scratch[row * shape_.k + k] = a[k * shape_.m + row];
       a = scratch;
     }
-    DenseCall call;
-    call.weights = packed_ != nullptr ? packed_->view()
-                                      : pack_matrix(right_hand(buffers.input<float>(1), shape_.k,
-                                                               shape_.n, shape_.transposed_b),
-                                                    scratch + scratch_.packed_b);
-    call.x = a;
-    call.x_stride = shape_.k;
-    call.row_count = shape_.m;
-    call.y = buffers.output<float>(0);
-    call.y_stride = shape_.n;
+    DenseRows rows{a, shape_.k, shape_.m, nullptr, 0, buffers.output<float>(0), shape_.n};
     const float* c =
         shape_.has_c ? expand_c(buffers.input<float>(2), scratch + scratch_.bias) : nullptr;
     if (shape_.alpha == 1.0F) {
-      call.bias = c;
-      call.bias_stride = shape_.n;
+      rows.bias = c;
+      rows.bias_stride = shape_.n;
     }
-    kernels().dense(call);
+    multiply(rows, buffers.input<float>(1), scratch + scratch_.product);
     if (shape_.alpha != 1.0F) {
-      float* y = call.y;
+      float* y = rows.y;
       for (std::size_t i = 0; i < shape_.m * shape_.n; ++i)
         y[i] = std::fma(shape_.alpha, y[i], c != nullptr ? c[i] : 0.0F);
     }
   }
 
  private:
+  void multiply(const DenseRows& rows, const float* b, float* scratch) const {
+    if (packed_ != nullptr) return packed_->run(rows, reinterpret_cast<std::byte*>(scratch));
+    kernels().dense({pack_matrix(right_hand(b, shape_.k, shape_.n, shape_.transposed_b), scratch),
+                     rows.x, rows.x_stride, rows.row_count, rows.bias, rows.bias_stride, rows.y,
+                     rows.y_stride});
+  }
+
   // beta C as [m, n].
   const float* expand_c(const float* c, float* expanded) const {
     c_loop_->run(
@@ -110,7 +113,7 @@ class GemmKernel {
 
   GemmShape shape_;
   GemmScratch scratch_;
-  std::shared_ptr<const PackedMatrix> packed_;
+  SharedWeights packed_;  // null: B is no constant
   std::optional<BroadcastLoop<1>> c_loop_;
 };
 
@@ -125,13 +128,11 @@ DenseCall matmul_call(const MatMulShape& shape, const float* a, float* y) {
 }
 
 // One constant matrix for the whole batch: all rows in one call.
-Kernel constant_matmul(const MatMulShape& shape, std::size_t row_count,
-                       std::shared_ptr<const PackedMatrix> packed) {
+Kernel constant_matmul(const MatMulShape& shape, std::size_t row_count, SharedWeights packed) {
   return [shape, row_count, packed = std::move(packed)](const Buffers& buffers) {
-    DenseCall call = matmul_call(shape, buffers.input<float>(0), buffers.output<float>(0));
-    call.weights = packed->view();
-    call.row_count = row_count;
-    kernels().dense(call);
+    packed->run({buffers.input<float>(0), shape.k, row_count, nullptr, 0, buffers.output<float>(0),
+                 shape.n},
+                buffers.scratch);
   };
 }
 
@@ -188,11 +189,11 @@ Result<PlannedNode> plan_gemm(const NodeContext& context) {
                      " does not broadcast to " + shape_text(output));
     c_loop.emplace(output, std::array<std::span<const std::int64_t>, 1>{context.input(2).shape});
   }
-  std::shared_ptr<const PackedMatrix> packed;
+  SharedWeights packed;
   if (const Operand& weights = context.input(1); weights.constant != nullptr) {
-    packed = context.weights().pack(
-        right_hand(weights.values<float>().data(), shape.k, shape.n, shape.transposed_b),
-        weights.is_weight);
+    TOCSIN_ASSIGN_OR_RETURN(packed, context.pack(right_hand(weights.values<float>().data(), shape.k,
+                                                            shape.n, shape.transposed_b),
+                                                 1, NodeContext::Factor::kInput));
   }
   const GemmKernel kernel(shape, std::move(packed), c_loop);
   planned.scratch_bytes = kernel.scratch_bytes();
@@ -210,9 +211,11 @@ Result<PlannedNode> plan_matmul(const NodeContext& context) {
   planned.outputs.push_back({DataType::kFloat32, matmul_output_shape(shape, a, b), {}, {}});
   if (b.constant != nullptr && b.element_count() == shape.k * shape.n &&
       shape.batch == shape.a_batch) {
-    auto packed = context.weights().pack(
-        right_hand(b.values<float>().data(), shape.k, shape.n, false), b.is_weight);
+    TOCSIN_ASSIGN_OR_RETURN(SharedWeights packed, context.pack(right_hand(b.values<float>().data(),
+                                                                          shape.k, shape.n, false),
+                                                               1, NodeContext::Factor::kInput));
     const std::size_t row_count = *checked_element_count(shape.batch) * shape.m;
+    planned.scratch_bytes = packed->scratch_bytes(row_count);
     planned.kernel = constant_matmul(shape, row_count, std::move(packed));
   } else {
     planned.scratch_bytes = packed_float_count(shape.n, shape.k) * sizeof(float);

@@ -15,8 +15,8 @@ bool NodeInputs::all_constant() const noexcept {
 
 NodeContext::NodeContext(const GraphNode& node, const NodeInputs& inputs, PreparedGraph& prepared)
     : node_(node),
-      opset_(prepared.graph().opset),
       node_inputs_(inputs),
+      graph_(prepared.graph()),
       inputs_(std::span(inputs.operands).first(node.inputs.size())),
       prepared_(prepared),
       weights_(prepared.weights()),
@@ -33,6 +33,31 @@ const T* NodeContext::read_attribute(std::string_view name) const {
     return value;
   }
   return nullptr;
+}
+
+std::optional<float> NodeContext::scale_of(ValueIndex value) const {
+  const auto& scales = weights_.quantisation().activation_scales;
+  if (value == kNoValue || scales == nullptr) return {};
+  const auto found = scales->find(graph_.value_names[static_cast<std::size_t>(value)]);
+  return found == scales->end() ? std::nullopt : std::optional(found->second);
+}
+
+Result<SharedWeights> NodeContext::pack(const MatrixView& matrix, std::size_t weights,
+                                        Factor factor) const {
+  constexpr float kStateScale = 1.0F / 127.0F;
+  DenseWeightsOptions options;
+  options.precision = weights_.quantisation().precision;
+  options.scale_per_output = weights_.quantisation().scale_per_output;
+  if (inputs_[0].constant != nullptr) options.precision = Precision::kFloat32;
+  if (options.precision == Precision::kInt8) {
+    const std::optional<float> scale =
+        scale_of(factor == Factor::kInput ? node_.inputs[0] : node_.outputs[0]);
+    if (scale || factor == Factor::kState)
+      options.input_scale = scale.value_or(kStateScale);
+    else
+      options.precision = Precision::kFloat32;
+  }
+  return weights_.pack(matrix, options, inputs_[weights].is_weight);
 }
 
 std::int64_t NodeContext::int_attribute(std::string_view name, std::int64_t otherwise) const {

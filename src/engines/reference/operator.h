@@ -89,7 +89,7 @@ class NodeContext {
   NodeContext(const GraphNode& node, const NodeInputs& inputs, PreparedGraph& prepared);
 
   const GraphNode& node() const noexcept { return node_; }
-  std::int64_t opset() const noexcept { return opset_; }
+  std::int64_t opset() const noexcept { return graph_.opset; }
   std::size_t input_count() const noexcept { return inputs_.size(); }
   bool has_input(std::size_t index) const noexcept {
     return index < inputs_.size() && inputs_[index].present;
@@ -106,8 +106,6 @@ class NodeContext {
   bool has_output(std::size_t index) const noexcept {
     return index < node_.outputs.size() && node_.outputs[index] != kNoValue;
   }
-  WeightStore& weights() const noexcept { return weights_; }
-
   bool has_attribute(std::string_view name) const noexcept {
     return node_.find_attribute(name) != nullptr;
   }
@@ -127,6 +125,13 @@ class NodeContext {
 
   Status attribute_status() const;
 
+  // What a constant matrix is multiplied with: input 0, or the state that the node carries.
+  // kState: of values in [-1, 1], as sigmoid and tanh give them.
+  enum class Factor { kInput, kState, kUnboundedState };
+  // Packs `matrix`, a part of the constant input `weights`, in the precision of the session. INT8
+  // without a scale for the factor, and a factor that is a constant itself, stay in FP32.
+  Result<SharedWeights> pack(const MatrixView& matrix, std::size_t weights, Factor factor) const;
+
   // The integers of input `index`, which must be a constant of int64 or int32.
   Result<std::vector<std::int64_t>> constant_ints(std::size_t index, std::string_view role) const;
   // An error unless input `index` is a float32.
@@ -137,10 +142,11 @@ class NodeContext {
  private:
   template <typename T>
   const T* read_attribute(std::string_view name) const;
+  std::optional<float> scale_of(ValueIndex value) const;
 
   const GraphNode& node_;
-  std::int64_t opset_;
   const NodeInputs& node_inputs_;
+  const Graph& graph_;
   std::span<const Operand> inputs_;
   PreparedGraph& prepared_;
   WeightStore& weights_;

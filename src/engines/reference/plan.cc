@@ -3,6 +3,8 @@
 #include "engines/reference/plan.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -294,6 +296,11 @@ class PlanBuilder {
   std::size_t scratch_bytes_ = 0;
   Plan plan_;
 };
+
+void copy_with_quiet_nans(const float* from, std::span<float> to) noexcept {
+  for (std::size_t i = 0; i < to.size(); ++i)
+    to[i] = std::isnan(from[i]) ? std::numeric_limits<float>::quiet_NaN() : from[i];
+}
 
 Result<Plan> Plan::build(PreparedGraph& prepared, const std::vector<Shape>& input_shapes,
                          const ReferenceLimits& limits) {

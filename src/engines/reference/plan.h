@@ -35,6 +35,9 @@ struct PlanInput {
   std::optional<Tensor> constant{};  // for a subgraph: known from the graph around it
 };
 
+// NaNs come out of the kernels with any sign and payload; outputs have the quiet NaN 0x7fc00000.
+void copy_with_quiet_nans(const float* from, std::span<float> to) noexcept;
+
 class Plan {
  public:
   // `input_shapes` in the signature's order, without free dimensions. The graph's constants must

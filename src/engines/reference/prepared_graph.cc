@@ -159,13 +159,14 @@ Status PreparedGraph::fold_constants() {
 }
 
 Result<PreparedGraph> PreparedGraph::prepare(Graph graph, const ReferenceLimits& limits,
+                                             const QuantisationOptions& quantisation,
                                              const std::vector<Initializer>& known) {
   if (graph.nodes.size() > limits.node_count_max)
     return Error(ErrorCode::kResourceExhausted, "the model has " +
                                                     std::to_string(graph.nodes.size()) +
                                                     " nodes, the limit (node_count_max) is " +
                                                     std::to_string(limits.node_count_max));
-  PreparedGraph prepared(std::move(graph), limits);
+  PreparedGraph prepared(std::move(graph), limits, quantisation);
   TOCSIN_RETURN_IF_ERROR(prepared.check_operators());
   prepared.constants_.resize(prepared.graph_.value_names.size());
   const auto set_constants = [&prepared](const std::vector<Initializer>& constants) {
@@ -182,7 +183,8 @@ Result<PreparedGraph*> PreparedGraph::subgraph(const Graph& graph,
                                                const std::vector<Initializer>& known) {
   std::unique_ptr<PreparedGraph>& place = subgraphs_[&graph];
   if (place == nullptr) {
-    TOCSIN_ASSIGN_OR_RETURN(PreparedGraph prepared, prepare(graph, limits_, known));
+    TOCSIN_ASSIGN_OR_RETURN(PreparedGraph prepared,
+                            prepare(graph, limits_, weights_.quantisation(), known));
     place = std::make_unique<PreparedGraph>(std::move(prepared));
   }
   return place.get();

@@ -39,6 +39,7 @@ class PreparedGraph {
   // The error names the node; for an operator that is unknown here it names the engines that may
   // have it. `known` are inputs that a subgraph has as constants from the graph around it.
   static Result<PreparedGraph> prepare(Graph graph, const ReferenceLimits& limits,
+                                       const QuantisationOptions& quantisation = {},
                                        const std::vector<Initializer>& known = {});
 
   const Graph& graph() const noexcept { return graph_; }
@@ -54,8 +55,8 @@ class PreparedGraph {
   Result<PreparedGraph*> subgraph(const Graph& graph, const std::vector<Initializer>& known);
 
  private:
-  PreparedGraph(Graph graph, const ReferenceLimits& limits)
-      : graph_(std::move(graph)), limits_(limits) {}
+  PreparedGraph(Graph graph, const ReferenceLimits& limits, const QuantisationOptions& quantisation)
+      : graph_(std::move(graph)), limits_(limits), weights_(quantisation) {}
 
   Status check_operators() const;
   Status fold_constants();

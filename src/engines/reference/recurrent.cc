@@ -117,13 +117,22 @@ Status require_usual_cell(const NodeContext& context, const RecurrentShape& shap
   return {};
 }
 
-std::shared_ptr<const PackedMatrix> pack_gates(const NodeContext& context, std::size_t input,
-                                               std::size_t direction, const GateRows& rows) {
+std::size_t product_scratch_floats(const WeightsList& weights, std::size_t rows) {
+  std::size_t bytes = 0;
+  for (const SharedWeights& matrix : weights) bytes = std::max(bytes, matrix->scratch_bytes(rows));
+  return (bytes + sizeof(float) - 1) / sizeof(float);
+}
+
+Result<SharedWeights> pack_gates(const NodeContext& context, std::size_t input,
+                                 std::size_t direction, const GateRows& rows) {
   const Operand& weights = context.input(input);
   const auto width = static_cast<std::size_t>(weights.shape[1]);
   const auto inputs = static_cast<std::size_t>(weights.shape[2]);
   const float* data = weights.values<float>().data() + (direction * width + rows.first) * inputs;
-  return context.weights().pack({data, rows.count, inputs, inputs, 1}, weights.is_weight);
+  using Factor = NodeContext::Factor;
+  const Factor state = has_bounded_activations(context) ? Factor::kState : Factor::kUnboundedState;
+  return context.pack({data, rows.count, inputs, inputs, 1}, input,
+                      input == 1 ? Factor::kInput : state);
 }
 
 std::vector<float> gate_bias(const NodeContext& context, const RecurrentShape& shape,
@@ -162,15 +171,9 @@ void store_states(const RecurrentShape& shape, std::size_t direction, const floa
 }
 
 void multiply_states(const RecurrentShape& shape, const StateProduct& product) noexcept {
-  DenseCall call;
-  call.weights = product.weights;
-  call.x = product.states;
-  call.x_stride = product.weights.input_count;
-  call.row_count = shape.batch;
-  call.bias = product.bias;
-  call.y = product.result;
-  call.y_stride = product.weights.output_count;
-  kernels().dense(call);
+  product.weights.run({product.states, product.weights.input_count(), shape.batch, product.bias, 0,
+                       product.result, product.weights.output_count()},
+                      reinterpret_cast<std::byte*>(product.scratch));
 }
 
 }  // namespace tocsin

@@ -1,6 +1,7 @@
 // What LSTM, GRU and RNN share: shapes, directions, layouts, weights, and the walk over the steps.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -58,13 +59,19 @@ bool are_usual(const std::vector<Activation>& activations, const RecurrentShape&
 // An error unless the kernels have the cell of this LSTM or GRU.
 Status require_usual_cell(const NodeContext& context, const RecurrentShape& shape);
 
-// W or R of one direction, rows [first, first + count) of gates * units, packed.
+// One weight matrix a direction.
+using WeightsList = std::vector<SharedWeights>;
+// What the products of `rows` rows need of working memory, in floats.
+std::size_t product_scratch_floats(const WeightsList& weights, std::size_t rows);
+
+// W (input 1) or R (input 2) of one direction, rows [first, first + count) of gates * units,
+// packed.
 struct GateRows {
   std::size_t first = 0;
   std::size_t count = 0;
 };
-std::shared_ptr<const PackedMatrix> pack_gates(const NodeContext& context, std::size_t input,
-                                               std::size_t direction, const GateRows& rows);
+Result<SharedWeights> pack_gates(const NodeContext& context, std::size_t input,
+                                 std::size_t direction, const GateRows& rows);
 
 // B of one direction: the first half (Wb) or the second (Rb), gates * units long; zeros without B.
 std::vector<float> gate_bias(const NodeContext& context, const RecurrentShape& shape,
@@ -107,16 +114,19 @@ class StepRows {
 //   void start(direction, initial_states, scratch): sets the states of all batch rows
 //   void step(direction, rows, scratch): one step of all active rows
 //   const float* hidden(scratch), and finish(direction, outputs): writes the final states
-// Scratch: the projection, then what the cell asks for with scratch_floats().
+// Scratch: the projection, then what the cell asks for with scratch_floats(), or, before the cells
+// begin, what the projection needs.
 template <typename Cell>
 class RecurrentKernel {
  public:
-  RecurrentKernel(const RecurrentShape& shape, std::vector<std::shared_ptr<const PackedMatrix>> w,
-                  std::vector<std::vector<float>> bias, Cell cell)
+  RecurrentKernel(const RecurrentShape& shape, WeightsList w, std::vector<std::vector<float>> bias,
+                  Cell cell)
       : shape_(shape), w_(std::move(w)), bias_(std::move(bias)), cell_(std::move(cell)) {}
 
   std::size_t scratch_bytes() const {
-    return (projection_floats() + cell_.scratch_floats(shape_)) * sizeof(float);
+    const std::size_t after_projection = std::max(
+        cell_.scratch_floats(shape_), product_scratch_floats(w_, shape_.steps * shape_.batch));
+    return (projection_floats() + after_projection) * sizeof(float);
   }
 
   void operator()(const Buffers& buffers) const {
@@ -126,7 +136,7 @@ class RecurrentKernel {
     const std::int32_t* lengths = shape_.has_lengths ? buffers.input<std::int32_t>(4) : nullptr;
     if (y != nullptr && lengths != nullptr) clear_output(y);
     for (std::size_t d = 0; d < shape_.directions; ++d) {
-      project(d, buffers.input<float>(0), projection);
+      project(d, buffers.input<float>(0), projection);  // before the cells need their scratch
       cell_.start(shape_, d, buffers, cell_scratch);
       StepRows rows(shape_, projection, lengths, shape_.is_reverse(d));
       for (std::size_t step = 0; step < shape_.steps; ++step) {
@@ -149,15 +159,9 @@ class RecurrentKernel {
   }
 
   void project(std::size_t direction, const float* x, float* projection) const {
-    DenseCall call;
-    call.weights = w_[direction]->view();
-    call.x = x;
-    call.x_stride = shape_.features;
-    call.row_count = shape_.steps * shape_.batch;
-    call.bias = bias_[direction].data();
-    call.y = projection;
-    call.y_stride = shape_.width();
-    kernels().dense(call);
+    w_[direction]->run({x, shape_.features, shape_.steps * shape_.batch, bias_[direction].data(), 0,
+                        projection, shape_.width()},
+                       reinterpret_cast<std::byte*>(projection + projection_floats()));
   }
 
   void store_step(std::size_t direction, const StepRows& rows, const float* hidden,
@@ -170,7 +174,7 @@ class RecurrentKernel {
   }
 
   RecurrentShape shape_;
-  std::vector<std::shared_ptr<const PackedMatrix>> w_;
+  WeightsList w_;
   std::vector<std::vector<float>> bias_;
   Cell cell_;
 };
@@ -186,10 +190,11 @@ void store_states(const RecurrentShape& shape, std::size_t direction, const floa
 
 // The product of all batch rows' states [batch, inputs] with one matrix.
 struct StateProduct {
-  PackedMatrixView weights;
+  const DenseWeights& weights;
   const float* states = nullptr;
   const float* bias = nullptr;  // one for all rows; null: none
   float* result = nullptr;      // [batch, outputs]
+  float* scratch = nullptr;     // product_scratch_floats() of the batch
 };
 void multiply_states(const RecurrentShape& shape, const StateProduct& product) noexcept;
 

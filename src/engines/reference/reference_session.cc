@@ -22,12 +22,6 @@ bool is_aligned(const void* data, DataType type) noexcept {
   return reinterpret_cast<std::uintptr_t>(data) % data_type_size_bytes(type) == 0;
 }
 
-// NaNs come out of the kernels with any sign and payload; here they get the ones they are known by.
-void copy_floats(const float* from, std::span<float> to) noexcept {
-  for (std::size_t i = 0; i < to.size(); ++i)
-    to[i] = std::isnan(from[i]) ? std::numeric_limits<float>::quiet_NaN() : from[i];
-}
-
 std::string view_text(const TensorView& view) {
   return std::string(data_type_name(view.type)) + shape_text(view.shape);
 }
@@ -40,8 +34,9 @@ Result<std::unique_ptr<Session>> ReferenceSession::load(Graph graph, const Sessi
     return Error(ErrorCode::kInvalidArgument,
                  "batch_max is " + std::to_string(options.batch_max) + ", expected 1 or more");
   try {
-    TOCSIN_ASSIGN_OR_RETURN(PreparedGraph prepared,
-                            PreparedGraph::prepare(std::move(graph), limits));
+    TOCSIN_ASSIGN_OR_RETURN(
+        PreparedGraph prepared,
+        PreparedGraph::prepare(std::move(graph), limits, QuantisationOptions::of(options)));
     std::unique_ptr<ReferenceSession> session(
         new ReferenceSession(std::move(prepared), options, limits));
     TOCSIN_RETURN_IF_ERROR(session->fuse());
@@ -58,7 +53,8 @@ Status ReferenceSession::fuse() {
                           Plan::infer(prepared_, shapes_for_batch(1), limits_));
   std::optional<Graph> fused = fuse_attention(prepared_.graph(), facts);
   if (!fused) return {};
-  TOCSIN_ASSIGN_OR_RETURN(prepared_, PreparedGraph::prepare(std::move(*fused), limits_));
+  TOCSIN_ASSIGN_OR_RETURN(prepared_, PreparedGraph::prepare(std::move(*fused), limits_,
+                                                            QuantisationOptions::of(options_)));
   return {};
 }
 
@@ -228,8 +224,9 @@ Status ReferenceSession::run_checked(std::span<const TensorView> inputs,
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const void* data = plan->output_data(i, input_pointers_, arena);
     if (outputs[i].type == DataType::kFloat32)
-      copy_floats(static_cast<const float*>(data),
-                  {static_cast<float*>(outputs[i].data), outputs[i].size_bytes / sizeof(float)});
+      copy_with_quiet_nans(
+          static_cast<const float*>(data),
+          {static_cast<float*>(outputs[i].data), outputs[i].size_bytes / sizeof(float)});
     else if (outputs[i].size_bytes > 0)
       std::memcpy(outputs[i].data, data, outputs[i].size_bytes);
   }

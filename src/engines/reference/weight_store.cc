@@ -1,15 +1,22 @@
 // Packed weights by where they come from.
 #include "engines/reference/weight_store.h"
 
+#include <utility>
+
 namespace tocsin {
 
-std::shared_ptr<const PackedMatrix> WeightStore::pack(const MatrixView& matrix,
-                                                      bool lives_with_session) {
-  if (!lives_with_session) return std::make_shared<const PackedMatrix>(matrix);
-  const Key key{matrix.data, matrix.output_count, matrix.input_count, matrix.output_stride,
-                matrix.input_stride};
-  std::shared_ptr<const PackedMatrix>& packed = packed_[key];
-  if (packed == nullptr) packed = std::make_shared<const PackedMatrix>(matrix);
+Result<SharedWeights> WeightStore::pack(const MatrixView& matrix,
+                                        const DenseWeightsOptions& options,
+                                        bool lives_with_session) {
+  const Key key{matrix.data,         matrix.output_count, matrix.input_count, matrix.output_stride,
+                matrix.input_stride, options.precision,   options.input_scale};
+  if (lives_with_session) {
+    const auto found = packed_.find(key);
+    if (found != packed_.end()) return found->second;
+  }
+  TOCSIN_ASSIGN_OR_RETURN(DenseWeights weights, DenseWeights::pack(matrix, options));
+  SharedWeights packed = std::make_shared<const DenseWeights>(std::move(weights));
+  if (lives_with_session) packed_[key] = packed;
   return packed;
 }
 
