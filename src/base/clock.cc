@@ -3,6 +3,8 @@
 
 #include <time.h>
 
+#include <limits>
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <x86intrin.h>
@@ -35,24 +37,44 @@ std::uint64_t read_ticks() noexcept { return 0; }
 
 }  // namespace
 
+// Of several readings the one counts around which the time moved least: some 50 ns.
+ClockReading read_clocks() noexcept {
+  constexpr int kReadings = 32;
+  ClockReading best;
+  std::int64_t least_ns = std::numeric_limits<std::int64_t>::max();
+  for (int i = 0; i < kReadings; ++i) {
+    const std::int64_t before_ns = read_clock(CLOCK_MONOTONIC);
+    const std::uint64_t ticks = read_ticks();
+    const std::int64_t width_ns = read_clock(CLOCK_MONOTONIC) - before_ns;
+    if (width_ns >= least_ns) continue;
+    least_ns = width_ns;
+    best = {before_ns + width_ns / 2, ticks};
+  }
+  return best;
+}
+
 SystemClock::SystemClock() {
-  base_time_ns_ = read_clock(CLOCK_MONOTONIC);
   if (!has_invariant_tsc()) return;
-  base_ticks_ = read_ticks();
+  const ClockReading start = read_clocks();
+  base_time_ns_ = start.time_ns;
+  base_ticks_ = start.ticks;
   // 2 ms are enough for an error below 50 parts in a million of any span measured.
   constexpr std::int64_t kCalibrationNs = 2'000'000;
-  std::int64_t now_ns = base_time_ns_;
-  while (now_ns - base_time_ns_ < kCalibrationNs) now_ns = read_clock(CLOCK_MONOTONIC);
-  const std::uint64_t ticks = read_ticks() - base_ticks_;
-  if (ticks == 0) return;
-  const auto span_ns = static_cast<unsigned __int128>(now_ns - base_time_ns_);
-  tsc_multiplier_ = static_cast<std::uint64_t>((span_ns << 32) / ticks);
+  while (read_clock(CLOCK_MONOTONIC) - base_time_ns_ < kCalibrationNs) {
+  }
+  const ClockReading end = read_clocks();
+  if (end.ticks == base_ticks_) return;
+  const auto span_ns = static_cast<unsigned __int128>(end.time_ns - base_time_ns_);
+  tsc_multiplier_ = static_cast<std::uint64_t>((span_ns << 32) / (end.ticks - base_ticks_));
 }
 
 std::int64_t SystemClock::monotonic_time_ns() const noexcept {
-  if (tsc_multiplier_ == 0) return read_clock(CLOCK_MONOTONIC);
-  const auto ticks = static_cast<unsigned __int128>(read_ticks() - base_ticks_);
-  return base_time_ns_ + static_cast<std::int64_t>((ticks * tsc_multiplier_) >> 32);
+  return tsc_multiplier_ == 0 ? read_clock(CLOCK_MONOTONIC) : time_at(read_ticks());
+}
+
+std::int64_t SystemClock::time_at(std::uint64_t ticks) const noexcept {
+  const auto span = static_cast<unsigned __int128>(ticks - base_ticks_);
+  return base_time_ns_ + static_cast<std::int64_t>((span * tsc_multiplier_) >> 32);
 }
 
 std::int64_t SystemClock::unix_time_ns() const noexcept { return read_clock(CLOCK_REALTIME); }

@@ -25,12 +25,22 @@ class SystemClock final : public Clock {
   std::int64_t unix_time_ns() const noexcept override;
   void sleep_until(std::int64_t time_ns) noexcept override;
   bool uses_time_stamp_counter() const noexcept { return tsc_multiplier_ != 0; }
+  // The monotonic time at a reading of the counter, which must be in use.
+  std::int64_t time_at(std::uint64_t ticks) const noexcept;
 
  private:
   std::int64_t base_time_ns_ = 0;
   std::uint64_t base_ticks_ = 0;
   std::uint64_t tsc_multiplier_ = 0;  // nanoseconds a tick, times 2^32; 0: no usable counter
 };
+
+// One moment on CLOCK_MONOTONIC and on the time stamp counter (0 on machines without one), the two
+// read without an interruption between them.
+struct ClockReading {
+  std::int64_t time_ns = 0;
+  std::uint64_t ticks = 0;
+};
+ClockReading read_clocks() noexcept;
 
 // Stands still until told otherwise: tests and deterministic replays.
 class ManualClock final : public Clock {

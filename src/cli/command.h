@@ -29,6 +29,7 @@ struct CommandContext {
 void add_audit_command(CLI::App& app, CommandContext& context);
 void add_bench_command(CLI::App& app, CommandContext& context);
 void add_config_command(CLI::App& app, CommandContext& context);
+void add_doctor_command(CLI::App& app, CommandContext& context);
 void add_engines_command(CLI::App& app, CommandContext& context);
 void add_features_command(CLI::App& app, CommandContext& context);
 void add_inspect_command(CLI::App& app, CommandContext& context);
@@ -39,6 +40,8 @@ void add_run_command(CLI::App& app, CommandContext& context);
 // Below `tocsin bench`.
 void add_bench_engines_command(CLI::App& bench, CommandContext& context);
 void add_bench_last_step_command(CLI::App& bench, CommandContext& context);
+// Below `tocsin doctor`.
+void add_doctor_contention_command(CLI::App& doctor, CommandContext& context);
 
 // Prints "tocsin: <message>" to standard error and returns the exit code of its kind.
 ExitCode report_error(const Error& error);

@@ -44,6 +44,7 @@ int main(int argc, char** argv) {
   tocsin::add_features_command(app, context);
   tocsin::add_config_command(app, context);
   tocsin::add_bench_command(app, context);
+  tocsin::add_doctor_command(app, context);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -248,6 +248,72 @@ class BadInput(CliCase):
         self.assertLess(abs(report["fault"]["byte"] - len(content) // 2), 2000)
 
 
+class Machine(CliCase):
+    """What is asked of the machine; how good it is, is not the test's to say."""
+
+    MODEL = SOURCE / "models/equity_burst_gru"
+
+    def measured(self, *arguments):
+        """The JSON of a command that ends with 1 where it found something to set."""
+        done = subprocess.run(
+            [BINARY, *map(str, arguments), "--json"], capture_output=True, text=True, timeout=240
+        )
+        report = json.loads(done.stdout)
+        self.assertEqual(done.returncode, 0 if report["ok"] else 1, done.stderr)
+        return report
+
+    def test_engines_say_what_of_a_model_they_compute_ahead(self):
+        command = ("engines", "--model", self.MODEL, "--seconds", "0.02")
+        engines = {e["name"]: e for e in json.loads(tocsin(*command, "--json").stdout)}
+        native, reference = engines["native"], engines["reference"]
+        self.assertLess(native["last_step_share"], 0.05)
+        self.assertGreater(native["bytes_per_key"], 1000)
+        self.assertGreater(native["events_per_s_max"], 10)
+        self.assertIsNone(reference["last_step_share"])
+        self.assertIn("whole windows", reference["reason"])
+        self.assertIn("whole windows", tocsin(*command).stdout)
+        for engine in json.loads(tocsin("engines", "--json").stdout):
+            self.assertNotIn("last_step_share", engine)
+        tocsin("engines", "--model", SOURCE / "README.md", code=3)
+        tocsin("engines", "--model", self.folder / "nowhere", code=2)
+        tocsin("engines", "--seconds", "1", code=2)
+
+    def test_doctor_host_names_what_was_found_and_what_to_set(self):
+        report = self.measured("doctor", "host", "--seconds", "0.05")
+        names = [finding["name"] for finding in report["findings"]]
+        for name in ("cpu", "isa", "smt", "numa", "governor", "isolation", "huge_pages",
+                     "cpu_quota", "swap", "locked_memory", "tsc", "jitter"):
+            self.assertIn(name, names)
+        for finding in report["findings"]:
+            self.assertTrue(finding["found"], finding)
+            self.assertTrue(finding["ok"] or finding["advice"], finding)
+        self.assertEqual(report["cpus"], sorted(os.sched_getaffinity(0)))
+        self.assertGreater(report["jitter_ns"]["count"], 100)
+        tocsin("doctor", "host", "--cpu", "60000", code=2)
+
+    def test_doctor_host_sees_a_narrower_choice_of_instructions(self):
+        if " avx2" not in tocsin("--version").stdout:
+            self.skipTest("this machine has one instruction set")
+        environment = {**os.environ, "TOCSIN_ISA": "default"}
+        done = tocsin("doctor", "host", "--seconds", "0.01", code=1, env=environment)
+        self.assertIn("unset TOCSIN_ISA", done.stdout)
+
+    def test_doctor_contention_measures_its_own_advice(self):
+        command = ("doctor", "contention", "--model", self.MODEL, "--batch", "4")
+        report = self.measured(*command, "--engines", "native,reference", "--seconds", "0.2")
+        for setting in filter(None, (report["found"], report["advised"])):
+            self.assertEqual([e["engine"] for e in setting["engines"]], ["native", "reference"])
+            for engine in setting["engines"]:
+                self.assertGreater(engine["together_ns"]["count"], 0)
+        if report["advised"]:
+            first, second = (set(e["cpus"]) for e in report["advised"]["engines"])
+            self.assertFalse(first & second)
+        self.assertEqual(report["ok"], not report["advice"])
+        nowhere = {**os.environ, "TOCSIN_ONNXRUNTIME": "/nowhere", "TOCSIN_OPENVINO": "/nowhere"}
+        self.assertIn("/nowhere", tocsin(*command, code=4, env=nowhere).stderr)
+        tocsin(*command, "--engines", "native,abacus", code=2)
+
+
 class Readme(CliCase):
     def test_every_command_of_the_readme_runs(self):
         text = (SOURCE / "README.md").read_text()
@@ -271,7 +337,8 @@ class Readme(CliCase):
     def test_every_help_has_an_example(self):
         for command in ("run", "inspect", "replay", "plot", "engines", "audit verify", "audit show",
                         "models list", "models verify", "models show", "features list",
-                        "features export", "config check", "config show", "bench pipeline"):
+                        "features export", "config check", "config show", "bench pipeline",
+                        "bench engines", "doctor host", "doctor contention"):
             self.assertIn("Example:", tocsin(*command.split(), "--help").stdout, command)
 
 

@@ -5,8 +5,10 @@
 
 #include <bit>
 #include <cstdint>
+#include <cstdlib>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -146,64 +148,116 @@ struct Key {
   std::deque<std::vector<float>> frames;
 };
 
+struct Trial {
+  const Architecture& architecture;
+  const Mode& mode;
+  std::int64_t steps = 0;
+  std::size_t key_count = 5;
+  std::uint64_t event_count = 1'500;
+};
+
+struct TrialCounts {
+  std::uint64_t scored = 0;
+  std::uint64_t not_ahead = 0;
+};
+
+// Frames, scores, resets and idle turns at random; every score is compared with a whole window's.
+// In two of four phases the events outrun the work: hardly a score, no idle time.
+class StreamTrial {
+ public:
+  explicit StreamTrial(const Trial& trial)
+      : trial_(trial), random_(kSeed + trial.event_count), keys_(trial.key_count) {}
+
+  TrialCounts run() {
+    load();
+    for (event_ = 0; event_ < trial_.event_count && !testing::Test::HasFatalFailure(); ++event_)
+      take_event();
+    return counts_;
+  }
+
+ private:
+  void load() {
+    const Graph graph = make_graph(trial_.architecture);
+    SessionOptions options = options_of(trial_.mode, graph);
+    options.steps = trial_.steps;
+    auto stream = NativeStream::load(graph, options);
+    ASSERT_TRUE(stream.ok()) << stream.error().message();
+    stream_ = std::move(*stream);
+    auto session = ReferenceSession::load(graph, options);
+    ASSERT_TRUE(session.ok()) << session.error().message();
+    model_.emplace(std::move(*session), trial_.steps);
+    for (std::uint32_t key = 0; key < keys_.size(); ++key) ASSERT_TRUE(stream_->add_key(key).ok());
+  }
+
+  void take_event() {
+    const auto key = static_cast<std::uint32_t>(random_.below(keys_.size()));
+    std::deque<std::vector<float>>& frames = keys_[key].frames;
+    if (random_.below(200) == 0) {
+      frames.clear();
+      stream_->reset(key);
+    }
+    frames.push_back(random_.vector(kFeatures, 2.0F));
+    if (frames.size() > static_cast<std::size_t>(trial_.steps)) frames.pop_front();
+    stream_->push(key, frames.back());
+    const bool is_rushed = event_ * 8 / trial_.event_count % 4 >= 2;
+    const bool idles_first = !is_rushed && random_.below(20) == 0;
+    while (idles_first && stream_->work_ahead()) {
+    }
+    if (random_.below(8) < (is_rushed ? 2U : 7U)) compare_score(key);
+    for (std::size_t turns = is_rushed ? 0 : random_.below(3); turns > 0; --turns)
+      stream_->work_ahead();
+  }
+
+  void compare_score(std::uint32_t key) {
+    const std::deque<std::vector<float>>& frames = keys_[key].frames;
+    const bool is_full = frames.size() == static_cast<std::size_t>(trial_.steps);
+    std::vector<float> ahead(3);
+    if (!stream_->score(key, ahead)) {
+      counts_.not_ahead += is_full ? 1 : 0;
+      return;
+    }
+    ASSERT_TRUE(is_full);
+    std::vector<float> window;
+    for (const std::vector<float>& frame : frames)
+      window.insert(window.end(), frame.begin(), frame.end());
+    std::vector<float> whole(3);
+    ASSERT_TRUE(model_->run(window, whole));
+    for (std::size_t i = 0; i < whole.size(); ++i)
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(ahead[i]), std::bit_cast<std::uint32_t>(whole[i]))
+          << trial_.architecture.name << " " << trial_.mode.name << " steps " << trial_.steps
+          << " event " << event_ << " seed " << kSeed;
+    ++counts_.scored;
+  }
+
+  const Trial trial_;
+  RandomFloats random_;
+  std::vector<Key> keys_;
+  std::unique_ptr<WindowStream> stream_;
+  std::optional<FloatModel> model_;
+  std::uint64_t event_ = 0;
+  TrialCounts counts_;
+};
+
 class StreamAgainstWindows : public testing::TestWithParam<std::tuple<std::size_t, std::size_t>> {};
 
 TEST_P(StreamAgainstWindows, GivesTheBitsOfWholeWindowsWhateverHappens) {
   const Architecture& architecture = architectures()[std::get<0>(GetParam())];
   const Mode& mode = modes()[std::get<1>(GetParam())];
-  RandomFloats random(kSeed + std::get<0>(GetParam()));
   for (const std::int64_t steps : {2, 5, 30}) {
-    SessionOptions options = options_of(mode, make_graph(architecture));
-    options.steps = steps;
-    auto stream = NativeStream::load(make_graph(architecture), options);
-    ASSERT_TRUE(stream.ok()) << stream.error().message();
-    auto session = ReferenceSession::load(make_graph(architecture), options);
-    ASSERT_TRUE(session.ok()) << session.error().message();
-    FloatModel model(std::move(*session), steps);
-    std::vector<Key> keys(5);
-    for (std::uint32_t key = 0; key < keys.size(); ++key) ASSERT_TRUE((*stream)->add_key(key).ok());
-    std::size_t scored = 0;
-    std::size_t not_ahead = 0;
-    for (int event = 0; event < 1'500; ++event) {
-      const auto key = static_cast<std::uint32_t>(random.below(keys.size()));
-      Key& own = keys[key];
-      if (random.below(200) == 0) {
-        own.frames.clear();
-        (*stream)->reset(key);
-      }
-      own.frames.push_back(random.vector(kFeatures, 2.0F));
-      if (own.frames.size() > static_cast<std::size_t>(steps)) own.frames.pop_front();
-      (*stream)->push(key, own.frames.back());
-      const bool idles_first = random.below(20) == 0;
-      while (idles_first && (*stream)->work_ahead()) {
-      }
-      std::vector<float> ahead(3);
-      // In one of four phases the events outrun the work: hardly a score, no idle time.
-      const bool is_rushed = event / 100 % 4 == 3;
-      if (random.below(8) < (is_rushed ? 2U : 7U)) {
-        if ((*stream)->score(key, ahead)) {
-          ASSERT_EQ(own.frames.size(), static_cast<std::size_t>(steps));
-          std::vector<float> window;
-          for (const std::vector<float>& frame : own.frames)
-            window.insert(window.end(), frame.begin(), frame.end());
-          std::vector<float> whole(3);
-          ASSERT_TRUE(model.run(window, whole));
-          for (std::size_t i = 0; i < whole.size(); ++i)
-            ASSERT_EQ(std::bit_cast<std::uint32_t>(ahead[i]),
-                      std::bit_cast<std::uint32_t>(whole[i]))
-                << architecture.name << " steps " << steps << " event " << event << " seed "
-                << kSeed;
-          ++scored;
-        } else {
-          not_ahead += own.frames.size() == static_cast<std::size_t>(steps) ? 1 : 0;
-        }
-      }
-      for (std::size_t turns = is_rushed ? 0 : random.below(3); turns > 0; --turns)
-        (*stream)->work_ahead();
-    }
-    EXPECT_GT(scored, 200U) << architecture.name << " steps " << steps;
-    EXPECT_GT(not_ahead, 0U) << "nothing ever outran the work, seed " << kSeed;
+    const TrialCounts counts = StreamTrial({architecture, mode, steps}).run();
+    EXPECT_GT(counts.scored, 200U) << architecture.name << " steps " << steps;
+    EXPECT_GT(counts.not_ahead, 0U) << "nothing ever outran the work, seed " << kSeed;
   }
+}
+
+// Each test run takes a part; TOCSIN_STREAM_EVENTS=3000000 is the whole of it (about a minute).
+TEST(NativeStream, ThousandsOfKeysKeepTheBitsOfWholeWindows) {
+  const char* wanted = std::getenv("TOCSIN_STREAM_EVENTS");
+  const std::uint64_t event_count = wanted == nullptr ? 60'000 : std::strtoull(wanted, nullptr, 10);
+  const TrialCounts counts =
+      StreamTrial({architectures()[3], modes()[0], 8, 2'000, event_count}).run();
+  EXPECT_GT(counts.scored, event_count / 10);
+  EXPECT_GT(counts.not_ahead, 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Architectures, StreamAgainstWindows,

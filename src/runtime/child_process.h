@@ -1,0 +1,32 @@
+// Asks something of a copy of this process, so that libraries, threads and memory are its own and a
+// crash is only a finding.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "base/result.h"
+
+namespace tocsin {
+
+struct ChildProcessOptions {
+  std::string subject;  // of the errors below: "the engine"
+  int timeout_ms = 120'000;
+};
+
+// Forks, answers `question` in the child, and returns the answer's bytes or the child's own error;
+// or an error that says that the child crashed, or gave no answer in time. Call it before this
+// process has threads. The child ends without destructors and exit handlers.
+Result<std::string> ask_child(const ChildProcessOptions& options,
+                              const std::function<Result<std::string>()>& question);
+
+// A value as its bytes, and back.
+template <typename T>
+std::string bytes_of(const T& value) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  return std::string(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+}  // namespace tocsin
