@@ -7,14 +7,15 @@
 namespace tocsin {
 
 std::string_view data_type_name(DataType type) noexcept {
-  static constexpr std::array<std::string_view, 6> kNames = {"float32", "int64",   "int32",
-                                                             "bool",    "float64", "string"};
+  static constexpr std::array<std::string_view, 12> kNames = {
+      "float32", "int64", "int32", "bool",   "float64", "string",
+      "int8",    "uint8", "int16", "uint16", "uint32",  "uint64"};
   return kNames[static_cast<std::size_t>(type)];
 }
 
 std::size_t data_type_size_bytes(DataType type) noexcept {
   // A string has no fixed size: 0.
-  static constexpr std::array<std::size_t, 6> kSizes = {4, 8, 4, 1, 8, 0};
+  static constexpr std::array<std::size_t, 12> kSizes = {4, 8, 4, 1, 8, 0, 1, 1, 2, 2, 4, 8};
   return kSizes[static_cast<std::size_t>(type)];
 }
 

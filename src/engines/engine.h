@@ -16,7 +16,20 @@
 
 namespace tocsin {
 
-enum class DataType : std::uint8_t { kFloat32, kInt64, kInt32, kBool, kFloat64, kString };
+enum class DataType : std::uint8_t {
+  kFloat32,
+  kInt64,
+  kInt32,
+  kBool,
+  kFloat64,
+  kString,
+  kInt8,
+  kUint8,
+  kInt16,
+  kUint16,
+  kUint32,
+  kUint64,
+};
 std::string_view data_type_name(DataType type) noexcept;
 std::size_t data_type_size_bytes(DataType type) noexcept;
 

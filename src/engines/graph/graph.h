@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -17,7 +18,9 @@ namespace tocsin {
 using ValueIndex = std::int32_t;
 inline constexpr ValueIndex kNoValue = -1;
 
-// An attribute whose content is of no use here: a subgraph, a sparse tensor, a type.
+struct Graph;
+
+// An attribute whose content is of no use here: a list of subgraphs, a sparse tensor, a type.
 struct OpaqueAttribute {
   std::string kind;
 };
@@ -25,7 +28,7 @@ struct OpaqueAttribute {
 struct Attribute {
   std::string name;
   std::variant<float, std::int64_t, std::string, std::vector<float>, std::vector<std::int64_t>,
-               std::vector<std::string>, Tensor, OpaqueAttribute>
+               std::vector<std::string>, Tensor, OpaqueAttribute, std::shared_ptr<const Graph>>
       value;
 };
 
@@ -36,6 +39,8 @@ struct GraphNode {
   std::vector<ValueIndex> inputs;
   std::vector<ValueIndex> outputs;
   std::vector<Attribute> attributes;
+  // What the node's subgraphs read of the graph that the node stands in, each value once.
+  std::vector<ValueIndex> captured{};
 
   // Null if the node has no attribute of that name.
   const Attribute* find_attribute(std::string_view attribute_name) const noexcept;
@@ -54,6 +59,11 @@ struct Graph {
   ModelSignature signature;
   std::vector<ValueIndex> inputs;   // in the signature's order, without initialisers
   std::vector<ValueIndex> outputs;  // in the signature's order
+  // For each input of the signature the names of its dimensions; empty for those without a name.
+  std::vector<std::vector<std::string>> input_dimension_names{};
+  // Of a subgraph: the values of the enclosing graph that it reads. They are its last inputs, in
+  // this order, and stand in no signature. The signature of a subgraph may lack types and shapes.
+  std::vector<ValueIndex> captured_values{};
 };
 
 // "node '/fc/Gemm' (Gemm)", or by its number where it has no name.

@@ -3,10 +3,12 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
@@ -22,34 +24,54 @@ Error broken(const std::string& what) { return Error(ErrorCode::kFailedPrecondit
 
 std::string normal_domain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 
-class Importer {
- public:
-  Importer(const ImportLimits& limits, const std::string& folder)
-      : limits_(limits), external_{folder, limits.external_bytes_max} {}
+// What all graphs of one model share.
+struct ModelContext {
+  ModelContext(const ImportLimits& import_limits, const std::string& folder)
+      : limits(import_limits), external{folder, import_limits.external_bytes_max} {}
 
-  Result<Graph> import(const onnx::ModelProto& model) {
-    TOCSIN_RETURN_IF_ERROR(import_opset(model));
-    if (!model.has_graph()) return broken("the model has no graph");
-    const onnx::GraphProto& graph = model.graph();
-    if (static_cast<std::size_t>(graph.node_size()) > limits_.node_count_max)
-      return Error(ErrorCode::kResourceExhausted, "the model has " +
-                                                      std::to_string(graph.node_size()) +
-                                                      " nodes, the limit (node_count_max) is " +
-                                                      std::to_string(limits_.node_count_max));
-    if (graph.sparse_initializer_size() > 0)
-      return Error(ErrorCode::kUnimplemented, "sparse initialisers are not supported");
+  const ImportLimits& limits;
+  ExternalData external;
+  std::int64_t opset = 0;      // of ai.onnx
+  std::size_t node_count = 0;  // of all graphs so far
+};
+
+// Imports one graph. A name that the graph does not define is looked for in the graphs around it,
+// where only what stands before the node of the subgraph is defined yet.
+class GraphImporter {
+ public:
+  GraphImporter(ModelContext& model, GraphImporter* enclosing)
+      : model_(model),
+        enclosing_(enclosing),
+        depth_(enclosing == nullptr ? 0 : enclosing->depth_ + 1) {}
+
+  Result<Graph> import(const onnx::GraphProto& graph) {
+    graph_.opset = model_.opset;
+    TOCSIN_RETURN_IF_ERROR(check_size(graph));
     TOCSIN_RETURN_IF_ERROR(import_initializers(graph));
     TOCSIN_RETURN_IF_ERROR(import_inputs(graph));
     for (const onnx::NodeProto& node : graph.node()) TOCSIN_RETURN_IF_ERROR(import_node(node));
     TOCSIN_RETURN_IF_ERROR(import_outputs(graph));
+    graph_.inputs.insert(graph_.inputs.end(), captured_inputs_.begin(), captured_inputs_.end());
     return std::move(graph_);
   }
 
  private:
-  Status import_opset(const onnx::ModelProto& model) {
-    for (const auto& opset : model.opset_import())
-      if (normal_domain(opset.domain()).empty()) graph_.opset = opset.version();
-    if (graph_.opset < 0) return broken("the version of the operator set ai.onnx is negative");
+  bool is_subgraph() const { return enclosing_ != nullptr; }
+
+  Status check_size(const onnx::GraphProto& graph) {
+    model_.node_count += static_cast<std::size_t>(graph.node_size());
+    if (model_.node_count > model_.limits.node_count_max)
+      return Error(ErrorCode::kResourceExhausted, "the model has " +
+                                                      std::to_string(model_.node_count) +
+                                                      " nodes, the limit (node_count_max) is " +
+                                                      std::to_string(model_.limits.node_count_max));
+    if (depth_ > model_.limits.subgraph_depth_max)
+      return Error(ErrorCode::kResourceExhausted,
+                   "subgraphs stand in each other " + std::to_string(depth_) +
+                       " deep, the limit (subgraph_depth_max) is " +
+                       std::to_string(model_.limits.subgraph_depth_max));
+    if (graph.sparse_initializer_size() > 0)
+      return Error(ErrorCode::kUnimplemented, "sparse initialisers are not supported");
     return {};
   }
 
@@ -67,15 +89,29 @@ class Importer {
     return index;
   }
 
+  // The value of that name, captured from the graphs around this one if need be.
+  std::optional<ValueIndex> find(const std::string& name) {
+    if (const auto found = values_.find(name); found != values_.end()) return found->second;
+    if (enclosing_ == nullptr) return std::nullopt;
+    const std::optional<ValueIndex> outside = enclosing_->find(name);
+    if (!outside) return std::nullopt;
+    const auto index = static_cast<ValueIndex>(graph_.value_names.size());
+    values_.emplace(name, index);
+    graph_.value_names.push_back(name);
+    graph_.captured_values.push_back(*outside);
+    captured_inputs_.push_back(index);
+    return index;
+  }
+
   Status import_initializers(const onnx::GraphProto& graph) {
     for (const onnx::TensorProto& proto : graph.initializer()) {
       const std::string what = "initialiser '" + proto.name() + "'";
       if (proto.name().empty()) return broken("an initialiser has no name");
       TOCSIN_ASSIGN_OR_RETURN(const ValueIndex value, define(proto.name()));
-      Result<Tensor> tensor = import_tensor(proto, external_);
+      Result<Tensor> tensor = import_tensor(proto, model_.external);
       if (!tensor.ok()) return tensor.error().within(what);
       TOCSIN_RETURN_IF_ERROR(check_rank(tensor->shape(), what));
-      const Status finite = check_finite(*tensor, NonFinite::kRefuseAll);
+      const Status finite = check_finite(*tensor, NonFinite::kAllowMask);
       if (!finite.ok()) return Error(finite.error().code(), what + " " + finite.error().message());
       graph_.initializers.push_back({value, std::move(*tensor)});
     }
@@ -83,22 +119,26 @@ class Importer {
   }
 
   Status check_rank(const Shape& shape, const std::string& what) const {
-    if (shape.size() <= limits_.rank_max) return {};
+    if (shape.size() <= model_.limits.rank_max) return {};
     return Error(ErrorCode::kResourceExhausted, what + " has " + std::to_string(shape.size()) +
                                                     " dimensions, the limit (rank_max) is " +
-                                                    std::to_string(limits_.rank_max));
+                                                    std::to_string(model_.limits.rank_max));
   }
 
+  // Inside a model types and shapes may be left out: they follow from the inputs.
   Result<TensorSpec> import_spec(const onnx::ValueInfoProto& info, const std::string& what) const {
+    TensorSpec spec;
+    spec.name = info.name();
+    if (is_subgraph() && info.type().value_case() == onnx::TypeProto::VALUE_NOT_SET) return spec;
     if (!info.type().has_tensor_type())
       return Error(ErrorCode::kUnimplemented, what + " is not a tensor");
     const auto& proto = info.type().tensor_type();
-    TensorSpec spec;
-    spec.name = info.name();
+    if (is_subgraph() && proto.elem_type() == onnx::TensorProto::UNDEFINED) return spec;
     Result<DataType> type = import_data_type(proto.elem_type());
     if (!type.ok()) return type.error().within(what);
     spec.type = *type;
-    if (!proto.has_shape()) return broken(what + " has no shape; onnx.shape_inference adds one");
+    if (!proto.has_shape() && !is_subgraph())
+      return broken(what + " has no shape; onnx.shape_inference adds one");
     for (const auto& dimension : proto.shape().dim()) {
       if (dimension.has_dim_value() && dimension.dim_value() < 0)
         return broken(what + " has the dimension " + std::to_string(dimension.dim_value()));
@@ -106,6 +146,13 @@ class Importer {
     }
     TOCSIN_RETURN_IF_ERROR(check_rank(spec.shape, what));
     return spec;
+  }
+
+  static std::vector<std::string> dimension_names(const onnx::ValueInfoProto& info) {
+    std::vector<std::string> names;
+    for (const auto& dimension : info.type().tensor_type().shape().dim())
+      names.push_back(dimension.dim_param());
+    return names;
   }
 
   Status import_inputs(const onnx::GraphProto& graph) {
@@ -119,6 +166,7 @@ class Importer {
       TOCSIN_ASSIGN_OR_RETURN(TensorSpec spec, import_spec(info, what));
       graph_.inputs.push_back(value);
       graph_.signature.inputs.push_back(std::move(spec));
+      graph_.input_dimension_names.push_back(dimension_names(info));
     }
     return {};
   }
@@ -126,14 +174,20 @@ class Importer {
   Status import_outputs(const onnx::GraphProto& graph) {
     for (const onnx::ValueInfoProto& info : graph.output()) {
       const std::string what = "output '" + info.name() + "'";
-      const auto found = values_.find(info.name());
-      if (found == values_.end()) return broken(what + " is computed by no node");
+      // A subgraph may hand on what it has from outside.
+      const auto found = is_subgraph() ? find(info.name()) : own_value(info.name());
+      if (!found) return broken(what + " is computed by no node");
       TOCSIN_ASSIGN_OR_RETURN(TensorSpec spec, import_spec(info, what));
-      graph_.outputs.push_back(found->second);
+      graph_.outputs.push_back(*found);
       graph_.signature.outputs.push_back(std::move(spec));
     }
     if (graph_.outputs.empty()) return broken("the model has no outputs");
     return {};
+  }
+
+  std::optional<ValueIndex> own_value(const std::string& name) const {
+    const auto found = values_.find(name);
+    return found != values_.end() ? std::optional(found->second) : std::nullopt;
   }
 
   Status import_node(const onnx::NodeProto& proto) {
@@ -146,20 +200,15 @@ class Importer {
     if (node.domain.empty() && graph_.opset == 0)
       return broken(what + " is of the operator set ai.onnx, of which the model names no version");
     for (const std::string& name : proto.input()) {
-      const auto found = values_.find(name);
-      if (!name.empty() && found == values_.end()) return undefined(what, name);
-      node.inputs.push_back(name.empty() ? kNoValue : found->second);
+      const std::optional<ValueIndex> found = find(name);
+      if (!name.empty() && !found) return undefined(what, name);
+      node.inputs.push_back(name.empty() ? kNoValue : *found);
     }
     for (const onnx::AttributeProto& attribute : proto.attribute()) {
       Result<Attribute> imported = import_attribute(attribute);
       if (!imported.ok())
         return imported.error().within(what + ", attribute '" + attribute.name() + "'");
-      const Tensor* tensor = std::get_if<Tensor>(&imported->value);
-      if (tensor != nullptr && node.domain.empty()) {
-        const Status finite = check_finite(*tensor, NonFinite::kAllowInfinity);
-        if (!finite.ok())
-          return Error(finite.error().code(), what + " " + finite.error().message());
-      }
+      TOCSIN_RETURN_IF_ERROR(check_attribute(*imported, node, what));
       node.attributes.push_back(std::move(*imported));
     }
     for (const std::string& name : proto.output()) {
@@ -172,6 +221,22 @@ class Importer {
       node.outputs.push_back(value);
     }
     graph_.nodes.push_back(std::move(node));
+    return {};
+  }
+
+  // Refuses NaN in constants, and notes what a subgraph reads of this graph.
+  static Status check_attribute(const Attribute& attribute, GraphNode& node,
+                                const std::string& what) {
+    if (const Tensor* tensor = std::get_if<Tensor>(&attribute.value);
+        tensor != nullptr && node.domain.empty()) {
+      const Status finite = check_finite(*tensor, NonFinite::kAllowInfinity);
+      if (!finite.ok()) return Error(finite.error().code(), what + " " + finite.error().message());
+    }
+    if (const auto* subgraph = std::get_if<std::shared_ptr<const Graph>>(&attribute.value)) {
+      for (const ValueIndex value : (*subgraph)->captured_values)
+        if (std::ranges::find(node.captured, value) == node.captured.end())
+          node.captured.push_back(value);
+    }
     return {};
   }
 
@@ -197,9 +262,14 @@ class Importer {
         attribute.value = std::vector<std::string>(proto.strings().begin(), proto.strings().end());
         break;
       case onnx::AttributeProto::TENSOR: {
-        TOCSIN_ASSIGN_OR_RETURN(Tensor tensor, import_tensor(proto.t(), external_));
+        TOCSIN_ASSIGN_OR_RETURN(Tensor tensor, import_tensor(proto.t(), model_.external));
         TOCSIN_RETURN_IF_ERROR(check_rank(tensor.shape(), "the tensor"));
         attribute.value = std::move(tensor);
+        break;
+      }
+      case onnx::AttributeProto::GRAPH: {
+        TOCSIN_ASSIGN_OR_RETURN(Graph subgraph, GraphImporter(model_, this).import(proto.g()));
+        attribute.value = std::make_shared<const Graph>(std::move(subgraph));
         break;
       }
       default:
@@ -209,12 +279,24 @@ class Importer {
     return attribute;
   }
 
-  const ImportLimits& limits_;
-  ExternalData external_;
+  ModelContext& model_;
+  GraphImporter* enclosing_;
+  std::size_t depth_;
   Graph graph_;
+  std::vector<ValueIndex> captured_inputs_;
   std::unordered_map<std::string, ValueIndex> values_;
   std::unordered_set<std::string> input_names_;
 };
+
+Result<Graph> import_model(const onnx::ModelProto& model, const ImportLimits& limits,
+                           const std::string& folder) {
+  ModelContext context(limits, folder);
+  for (const auto& opset : model.opset_import())
+    if (normal_domain(opset.domain()).empty()) context.opset = opset.version();
+  if (context.opset < 0) return broken("the version of the operator set ai.onnx is negative");
+  if (!model.has_graph()) return broken("the model has no graph");
+  return GraphImporter(context, nullptr).import(model.graph());
+}
 
 }  // namespace
 
@@ -229,7 +311,7 @@ Result<Graph> import_onnx(std::span<const std::byte> bytes, const std::string& f
     onnx::ModelProto model;
     if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
       return Error(ErrorCode::kDataLoss, "not an ONNX model, or cut short");
-    return Importer(limits, folder).import(model);
+    return import_model(model, limits, folder);
   } catch (const std::exception& exception) {
     return Error(ErrorCode::kInternal, std::string("importing the model: ") + exception.what());
   }

@@ -119,13 +119,32 @@ Status copy_values(const TensorProto& proto, Tensor& tensor) {
       return copy_typed<std::int64_t>(proto.int64_data(), "int64_data", tensor);
     case DataType::kInt32:
       return copy_typed<std::int32_t>(proto.int32_data(), "int32_data", tensor);
+    case DataType::kInt8:
+      return copy_typed<std::int8_t>(proto.int32_data(), "int32_data", tensor);
+    case DataType::kUint8:
+      return copy_typed<std::uint8_t>(proto.int32_data(), "int32_data", tensor);
+    case DataType::kInt16:
+      return copy_typed<std::int16_t>(proto.int32_data(), "int32_data", tensor);
+    case DataType::kUint16:
+      return copy_typed<std::uint16_t>(proto.int32_data(), "int32_data", tensor);
+    case DataType::kUint32:
+      return copy_typed<std::uint32_t>(proto.uint64_data(), "uint64_data", tensor);
+    case DataType::kUint64:
+      return copy_typed<std::uint64_t>(proto.uint64_data(), "uint64_data", tensor);
     default:
       return copy_typed<bool>(proto.int32_data(), "int32_data", tensor);
   }
 }
 
 template <typename T>
+bool is_mask(std::span<const T> values) {
+  return std::ranges::all_of(
+      values, [](T value) { return value == 0 || (std::isinf(value) && value < 0); });
+}
+
+template <typename T>
 Status check_finite_values(std::span<const T> values, NonFinite rule) {
+  if (rule == NonFinite::kAllowMask && is_mask(values)) return {};
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (std::isfinite(values[i])) continue;
     if (std::isinf(values[i]) && rule == NonFinite::kAllowInfinity) continue;
@@ -149,6 +168,18 @@ Result<DataType> import_data_type(int onnx_type) {
       return DataType::kInt32;
     case TensorProto::BOOL:
       return DataType::kBool;
+    case TensorProto::INT8:
+      return DataType::kInt8;
+    case TensorProto::UINT8:
+      return DataType::kUint8;
+    case TensorProto::INT16:
+      return DataType::kInt16;
+    case TensorProto::UINT16:
+      return DataType::kUint16;
+    case TensorProto::UINT32:
+      return DataType::kUint32;
+    case TensorProto::UINT64:
+      return DataType::kUint64;
     default:
       break;
   }
@@ -156,9 +187,9 @@ Result<DataType> import_data_type(int onnx_type) {
       onnx::TensorProto_DataType_IsValid(onnx_type)
           ? onnx::TensorProto_DataType_Name(static_cast<onnx::TensorProto_DataType>(onnx_type))
           : std::to_string(onnx_type);
-  return Error(
-      ErrorCode::kUnimplemented,
-      "element type " + name + " is not supported (FLOAT, DOUBLE, INT32, INT64 and BOOL are)");
+  return Error(ErrorCode::kUnimplemented,
+               "element type " + name +
+                   " is not supported (FLOAT, DOUBLE, BOOL and the integers of 8 to 64 bits are)");
 }
 
 Result<Tensor> import_tensor(const TensorProto& proto, ExternalData& external) {

@@ -25,7 +25,8 @@ Result<Tensor> import_tensor(const onnx::TensorProto& proto, ExternalData& exter
 // ONNX's number of an element type to ours.
 Result<DataType> import_data_type(int onnx_type);
 
-enum class NonFinite { kRefuseAll, kAllowInfinity };
+// kAllowMask: -infinity, where all else is 0 (what is added to scores that must not be attended).
+enum class NonFinite { kAllowMask, kAllowInfinity };
 // "has NaN at element 5"
 Status check_finite(const Tensor& tensor, NonFinite rule);
 

@@ -33,6 +33,12 @@ constexpr DataType data_type_of() noexcept {
   if constexpr (std::is_same_v<T, std::int64_t>) return DataType::kInt64;
   if constexpr (std::is_same_v<T, std::int32_t>) return DataType::kInt32;
   if constexpr (std::is_same_v<T, bool>) return DataType::kBool;
+  if constexpr (std::is_same_v<T, std::int8_t>) return DataType::kInt8;
+  if constexpr (std::is_same_v<T, std::uint8_t>) return DataType::kUint8;
+  if constexpr (std::is_same_v<T, std::int16_t>) return DataType::kInt16;
+  if constexpr (std::is_same_v<T, std::uint16_t>) return DataType::kUint16;
+  if constexpr (std::is_same_v<T, std::uint32_t>) return DataType::kUint32;
+  if constexpr (std::is_same_v<T, std::uint64_t>) return DataType::kUint64;
 }
 
 class Tensor {

@@ -90,7 +90,7 @@ Status NativeStream::build(const std::vector<ValueFacts>& facts) {
 Status NativeStream::add_layer(const NetworkLayer& layer, const std::vector<ValueFacts>& facts) {
   const GraphNode& node = prepared_.graph().nodes[layer.node];
   const NodeInputs inputs = inputs_of(node, facts);
-  const NodeContext context(node, prepared_.graph(), inputs.operands, prepared_.weights());
+  const NodeContext context(node, inputs, prepared_);
   Result<StepLayer> step = StepLayer::make(context);
   if (!step.ok()) return node_error(prepared_.graph(), layer.node, step.error());
   TOCSIN_ASSIGN_OR_RETURN(RowPlans input, plan_both(layer.source));

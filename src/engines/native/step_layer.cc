@@ -28,9 +28,8 @@ double work(const SharedWeights& weights) {
 Result<StepLayer> StepLayer::make(const NodeContext& context) {
   StepLayer layer;
   layer.is_lstm_ = context.node().op_type == "LSTM";
-  TOCSIN_ASSIGN_OR_RETURN(layer.shape_,
-                          layer.is_lstm_ ? recurrent_shape(context, 4, {"sigmoid", "tanh", "tanh"})
-                                         : recurrent_shape(context, 3, {"sigmoid", "tanh"}));
+  TOCSIN_ASSIGN_OR_RETURN(layer.shape_, recurrent_shape(context, layer.is_lstm_ ? 4 : 3));
+  TOCSIN_RETURN_IF_ERROR(require_usual_cell(context, layer.shape_));
   const RecurrentShape& shape = layer.shape_;
   const bool linear = layer.is_lstm_ || context.int_attribute("linear_before_reset", 0) != 0;
   layer.resets_first_ = !linear;

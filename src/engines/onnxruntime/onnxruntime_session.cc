@@ -32,6 +32,18 @@ std::optional<DataType> data_type_of(ONNXTensorElementDataType type) {
       return DataType::kBool;
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING:
       return DataType::kString;
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8:
+      return DataType::kInt8;
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8:
+      return DataType::kUint8;
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16:
+      return DataType::kInt16;
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16:
+      return DataType::kUint16;
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32:
+      return DataType::kUint32;
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64:
+      return DataType::kUint64;
     default:
       return std::nullopt;
   }
@@ -51,6 +63,18 @@ ONNXTensorElementDataType element_type_of(DataType type) {
       return ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL;
     case DataType::kString:
       return ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING;
+    case DataType::kInt8:
+      return ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8;
+    case DataType::kUint8:
+      return ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8;
+    case DataType::kInt16:
+      return ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16;
+    case DataType::kUint16:
+      return ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16;
+    case DataType::kUint32:
+      return ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32;
+    case DataType::kUint64:
+      return ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64;
   }
   return ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
 }

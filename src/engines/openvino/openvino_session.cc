@@ -38,8 +38,7 @@ OvElement element_of(DataType type) {
       return OvElement::kInt32;
     case DataType::kInt64:
       return OvElement::kInt64;
-    case DataType::kBool:
-    case DataType::kString:  // refused by misfit() before
+    default:  // kBool; all else is refused by misfit() before
       break;
   }
   return OvElement::kBoolean;

@@ -1,32 +1,18 @@
 // Element-wise operators of two or more operands, with broadcasting. Integers wrap around; integer
 // division by zero gives zero, so that no input can stop the program.
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
 #include "engines/reference/broadcast.h"
+#include "engines/reference/element_types.h"
 #include "engines/reference/plan_functions.h"
 #include "kernels/kernels.h"
 
 namespace tocsin {
 namespace {
-
-// Calls function.operator()<T>() for the arithmetic type, or returns an error.
-template <typename Function>
-Result<PlannedNode> with_number_type(DataType type, Function&& function) {
-  switch (type) {
-    case DataType::kFloat32:
-      return function.template operator()<float>();
-    case DataType::kFloat64:
-      return function.template operator()<double>();
-    case DataType::kInt64:
-      return function.template operator()<std::int64_t>();
-    case DataType::kInt32:
-      return function.template operator()<std::int32_t>();
-    default:
-      return unsupported("element type " + std::string(data_type_name(type)) + " is not supported");
-  }
-}
 
 // The innermost row of a binary operation, for each way in which an operand may stand still.
 template <typename A, typename B, typename Out, typename Operation>
@@ -108,7 +94,8 @@ T wrapping(T a, T b, Operation operation) noexcept {
   if constexpr (std::is_floating_point_v<T>) {
     return operation(a, b);
   } else {
-    using Unsigned = std::make_unsigned_t<T>;
+    // At least as wide as int, or the operands would be promoted to it.
+    using Unsigned = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
     return static_cast<T>(operation(static_cast<Unsigned>(a), static_cast<Unsigned>(b)));
   }
 }
@@ -138,8 +125,10 @@ struct Div {
       return a / b;
     } else {
       if (b == 0) return 0;
-      if (b == -1) return Sub::apply<T>(0, a);
-      return a / b;
+      if constexpr (std::is_signed_v<T>) {
+        if (b == -1) return Sub::apply<T>(0, a);
+      }
+      return static_cast<T>(a / b);
     }
   }
 };
@@ -147,9 +136,27 @@ struct Div {
 struct Mod {
   template <typename T>
   static T apply(T a, T b) noexcept {
-    if (b == 0 || b == -1) return 0;
-    const T rest = a % b;
-    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+    if (b == 0) return 0;
+    if constexpr (std::is_signed_v<T>) {
+      if (b == -1) return 0;
+    }
+    const T rest = static_cast<T>(a % b);
+    return rest != 0 && (rest < 0) != (b < 0) ? static_cast<T>(rest + b) : rest;
+  }
+};
+// The result takes the dividend's sign, as std::fmod's.
+struct TruncatedMod {
+  template <typename T>
+  static T apply(T a, T b) noexcept {
+    if constexpr (std::is_floating_point_v<T>) {
+      return std::fmod(a, b);
+    } else {
+      if (b == 0) return 0;
+      if constexpr (std::is_signed_v<T>) {
+        if (b == -1) return 0;
+      }
+      return static_cast<T>(a % b);
+    }
   }
 };
 template <typename T>
@@ -213,6 +220,17 @@ struct Xor {
 
 // The square is one multiplication; every other power goes through double precision.
 float power_of(float x, float y) noexcept { return y == 2.0F ? x * x : power(x, y); }
+
+// Through double precision; what the type cannot hold becomes its nearest, NaN 0.
+template <typename Base, typename Exponent>
+Base integer_power(Base x, Exponent y) noexcept {
+  const double power = std::pow(static_cast<double>(x), static_cast<double>(y));
+  constexpr auto kLow = static_cast<double>(std::numeric_limits<Base>::min());
+  if (std::isnan(power)) return 0;
+  if (power < kLow) return std::numeric_limits<Base>::min();
+  if (power >= -kLow) return std::numeric_limits<Base>::max();
+  return static_cast<Base>(power);
+}
 
 // One input, or a chain y = in0 op in1, y = y op in2, ... of inputs that broadcast to one shape.
 template <typename T, typename Operation>
@@ -289,19 +307,6 @@ Result<PlannedNode> plan_expand_as(const NodeContext& context, const Shape& shap
   return planned;
 }
 
-// Calls function.operator()<Unit>() with an integer as large as the type: values are only moved.
-template <typename Function>
-Result<PlannedNode> with_unit_of(DataType type, Function&& function) {
-  switch (data_type_size_bytes(type)) {
-    case 8:
-      return function.template operator()<std::uint64_t>();
-    case 4:
-      return function.template operator()<std::uint32_t>();
-    default:
-      return function.template operator()<std::uint8_t>();
-  }
-}
-
 }  // namespace
 
 Result<PlannedNode> plan_add(const NodeContext& context) { return plan_arithmetic<Add>(context); }
@@ -310,20 +315,23 @@ Result<PlannedNode> plan_mul(const NodeContext& context) { return plan_arithmeti
 Result<PlannedNode> plan_div(const NodeContext& context) { return plan_arithmetic<Div>(context); }
 
 Result<PlannedNode> plan_mod(const NodeContext& context) {
+  if (context.int_attribute("fmod", 0) != 0) return plan_arithmetic<TruncatedMod>(context);
   TOCSIN_RETURN_IF_ERROR(require_same_type(context));
-  context.require_int("fmod", 0);
-  if (context.input(0).type == DataType::kInt64)
-    return plan_binary_as<std::int64_t, std::int64_t, std::int64_t>(context,
-                                                                    Mod::apply<std::int64_t>);
-  if (context.input(0).type == DataType::kInt32)
-    return plan_binary_as<std::int32_t, std::int32_t, std::int32_t>(context,
-                                                                    Mod::apply<std::int32_t>);
-  return unsupported("only integers are supported");
+  return with_number_type(context.input(0).type, [&context]<typename T>() -> Result<PlannedNode> {
+    if constexpr (std::is_integral_v<T>) return plan_binary_as<T, T, T>(context, Mod::apply<T>);
+    return invalid("numbers with a fraction need fmod = 1");
+  });
 }
 
 Result<PlannedNode> plan_pow(const NodeContext& context) {
-  TOCSIN_RETURN_IF_ERROR(context.require_float(0));
-  return with_number_type(context.input(1).type, [&context]<typename T>() {
+  const DataType base = context.input(0).type;
+  if (base != DataType::kFloat32 && base != DataType::kInt32 && base != DataType::kInt64)
+    return unsupported_type(base);
+  return with_number_type(context.input(1).type, [&context, base]<typename T>() {
+    if (base == DataType::kInt64)
+      return plan_binary_as<std::int64_t, T, std::int64_t>(context, integer_power<std::int64_t, T>);
+    if (base == DataType::kInt32)
+      return plan_binary_as<std::int32_t, T, std::int32_t>(context, integer_power<std::int32_t, T>);
     return plan_binary_as<float, T, float>(
         context, [](float x, T y) { return power_of(x, static_cast<float>(y)); });
   });

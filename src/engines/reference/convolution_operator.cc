@@ -90,6 +90,7 @@ class ConvKernel {
 Result<PlannedNode> plan_conv(const NodeContext& context) {
   const Operand& x = context.input(0);
   const Operand& w = context.input(1);
+  TOCSIN_RETURN_IF_ERROR(context.require_float(0));
   TOCSIN_RETURN_IF_ERROR(context.require_float(1));
   if (w.rank() != x.rank() || w.rank() < 3)
     return invalid("X is " + shape_text(x.shape) + ", W is " + shape_text(w.shape));

@@ -1,10 +1,12 @@
 // GRU (linear_before_reset 0 and 1) and the simple RNN.
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "engines/reference/activation.h"
 #include "engines/reference/plan_functions.h"
 #include "engines/reference/recurrent.h"
 
@@ -103,10 +105,71 @@ class ResetFirstGruCell : public HiddenState {
   WeightsList r_candidate_;
 };
 
-// h' = tanh(projection + R h).
+// Any activations f, g for each direction, in both forms of the reset gate. The same operations in
+// the same order as the kernels'.
+class GeneralGruCell : public HiddenState {
+ public:
+  struct Weights {
+    WeightsList gates;                               // z and r
+    WeightsList candidate;                           // h
+    std::vector<std::vector<float>> candidate_bias;  // Rb of h, with linear_before_reset; or empty
+  };
+
+  GeneralGruCell(Weights weights, std::vector<Activation> activations)
+      : weights_(std::move(weights)), activations_(std::move(activations)) {}
+
+  std::size_t scratch_floats(const RecurrentShape& shape) const {
+    return shape.batch * 5 * shape.units + product_scratch_floats(weights_.gates, shape.batch);
+  }
+
+  void step(const RecurrentShape& shape, std::size_t direction, const StepRows& rows,
+            float* scratch) const {
+    const std::size_t units = shape.units;
+    const bool linear_before_reset = !weights_.candidate_bias.empty();
+    float* gates = after_hidden(shape, scratch);
+    float* reset_hidden = gates + shape.batch * 2 * units;
+    float* candidate = reset_hidden + shape.batch * units;
+    float* product = candidate + shape.batch * units;
+    multiply_states(shape, {*weights_.gates[direction], hidden(scratch), nullptr, gates, product});
+    for (std::size_t b = 0; b < shape.batch; ++b) {
+      if (!rows.is_active(b)) continue;
+      float* z = gates + b * 2 * units;
+      const float* projection = rows.projection(b);
+      for (std::size_t j = 0; j < 2 * units; ++j) z[j] = projection[j] + z[j];
+      clamp_values(z, 2 * units, shape.clip);
+      activations_[direction * 2].apply(z, z, 2 * units);
+      const float* h = hidden(scratch) + b * units;
+      for (std::size_t j = 0; j < units; ++j)
+        reset_hidden[b * units + j] = linear_before_reset ? h[j] : z[units + j] * h[j];
+    }
+    const float* bias = linear_before_reset ? weights_.candidate_bias[direction].data() : nullptr;
+    multiply_states(shape,
+                    {*weights_.candidate[direction], reset_hidden, bias, candidate, product});
+    for (std::size_t b = 0; b < shape.batch; ++b) {
+      if (!rows.is_active(b)) continue;
+      const float* z = gates + b * 2 * units;
+      const float* projection = rows.projection(b) + 2 * units;
+      float* n = candidate + b * units;
+      float* h = hidden(scratch) + b * units;
+      for (std::size_t j = 0; j < units; ++j)
+        n[j] = linear_before_reset ? std::fma(z[units + j], n[j], projection[j])
+                                   : projection[j] + n[j];
+      clamp_values(n, units, shape.clip);
+      activations_[direction * 2 + 1].apply(n, n, units);
+      for (std::size_t j = 0; j < units; ++j) h[j] = std::fma(z[j], h[j] - n[j], n[j]);
+    }
+  }
+
+ private:
+  Weights weights_;
+  std::vector<Activation> activations_;  // f and g for each direction
+};
+
+// h' = f(projection + R h).
 class SimpleCell : public HiddenState {
  public:
-  explicit SimpleCell(WeightsList r) : r_(std::move(r)) {}
+  SimpleCell(WeightsList r, std::vector<Activation> activations)
+      : r_(std::move(r)), activations_(std::move(activations)) {}
 
   std::size_t scratch_floats(const RecurrentShape& shape) const {
     return shape.batch * 2 * shape.units + product_scratch_floats(r_, shape.batch);
@@ -121,17 +184,15 @@ class SimpleCell : public HiddenState {
       if (!rows.is_active(b)) continue;
       const float* projection = rows.projection(b);
       float* sum = recurrent + b * shape.units;
-      for (std::size_t j = 0; j < shape.units; ++j) {
-        const float value = projection[j] + sum[j];
-        const float raised = value < -shape.clip ? -shape.clip : value;
-        sum[j] = raised > shape.clip ? shape.clip : raised;
-      }
-      kernels().tanh(sum, hidden(scratch) + b * shape.units, shape.units);
+      for (std::size_t j = 0; j < shape.units; ++j) sum[j] = projection[j] + sum[j];
+      clamp_values(sum, shape.units, shape.clip);
+      activations_[direction].apply(sum, hidden(scratch) + b * shape.units, shape.units);
     }
   }
 
  private:
   WeightsList r_;
+  std::vector<Activation> activations_;  // one a direction
 };
 
 template <typename Cell>
@@ -155,11 +216,38 @@ std::vector<float> projection_bias(const NodeContext& context, const RecurrentSh
   return bias;
 }
 
+Result<PlannedNode> plan_general_gru(const NodeContext& context, const RecurrentShape& shape,
+                                     std::vector<Activation> activations) {
+  const bool linear_before_reset = context.int_attribute("linear_before_reset", 0) != 0;
+  const std::size_t gates = 2 * shape.units;
+  WeightsList w;
+  std::vector<std::vector<float>> bias;
+  GeneralGruCell::Weights weights;
+  for (std::size_t d = 0; d < shape.directions; ++d) {
+    TOCSIN_ASSIGN_OR_RETURN(w.emplace_back(), pack_gates(context, 1, d, {0, shape.width()}));
+    bias.push_back(projection_bias(context, shape, d, linear_before_reset ? gates : shape.width()));
+    TOCSIN_ASSIGN_OR_RETURN(weights.gates.emplace_back(), pack_gates(context, 2, d, {0, gates}));
+    TOCSIN_ASSIGN_OR_RETURN(weights.candidate.emplace_back(),
+                            pack_gates(context, 2, d, {gates, shape.units}));
+    if (!linear_before_reset) continue;
+    const std::vector<float> recurrent = gate_bias(context, shape, d, true);
+    weights.candidate_bias.emplace_back(recurrent.begin() + static_cast<std::ptrdiff_t>(gates),
+                                        recurrent.end());
+  }
+  return planned_recurrent(
+      context,
+      RecurrentKernel<GeneralGruCell>(shape, std::move(w), std::move(bias),
+                                      GeneralGruCell(std::move(weights), std::move(activations))),
+      shape);
+}
+
 }  // namespace
 
 Result<PlannedNode> plan_gru(const NodeContext& context) {
-  TOCSIN_ASSIGN_OR_RETURN(const RecurrentShape shape,
-                          recurrent_shape(context, 3, {"sigmoid", "tanh"}));
+  TOCSIN_ASSIGN_OR_RETURN(const RecurrentShape shape, recurrent_shape(context, 3));
+  TOCSIN_ASSIGN_OR_RETURN(std::vector<Activation> activations, gated_activations(context, shape));
+  if (!are_usual(activations, shape))
+    return plan_general_gru(context, shape, std::move(activations));
   const bool linear_before_reset = context.int_attribute("linear_before_reset", 0) != 0;
   const std::size_t gates = 2 * shape.units;
   WeightsList w;
@@ -195,7 +283,9 @@ Result<PlannedNode> plan_gru(const NodeContext& context) {
 }
 
 Result<PlannedNode> plan_rnn(const NodeContext& context) {
-  TOCSIN_ASSIGN_OR_RETURN(const RecurrentShape shape, recurrent_shape(context, 1, {"tanh"}));
+  TOCSIN_ASSIGN_OR_RETURN(const RecurrentShape shape, recurrent_shape(context, 1));
+  TOCSIN_ASSIGN_OR_RETURN(std::vector<Activation> activations,
+                          read_activations(context, shape.directions, {ActivationKind::kTanh}));
   WeightsList w;
   WeightsList r;
   std::vector<std::vector<float>> bias;
@@ -206,7 +296,8 @@ Result<PlannedNode> plan_rnn(const NodeContext& context) {
   }
   return planned_recurrent(
       context,
-      RecurrentKernel<SimpleCell>(shape, std::move(w), std::move(bias), SimpleCell(std::move(r))),
+      RecurrentKernel<SimpleCell>(shape, std::move(w), std::move(bias),
+                                  SimpleCell(std::move(r), std::move(activations))),
       shape);
 }
 

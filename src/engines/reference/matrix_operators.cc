@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engines/reference/broadcast.h"
+#include "engines/reference/matmul_shape.h"
 #include "engines/reference/plan_functions.h"
 #include "kernels/kernels.h"
 
@@ -116,34 +117,6 @@ class GemmKernel {
   std::optional<BroadcastLoop<1>> c_loop_;
 };
 
-// A batched product [.., m, k] x [.., k, n]; the batch dimensions broadcast.
-struct MatMulShape {
-  std::size_t m = 1, k = 1, n = 1;
-  Shape batch;  // of the output
-  Shape a_batch, b_batch;
-};
-
-Result<MatMulShape> matmul_shape(const Operand& a, const Operand& b) {
-  if (a.rank() == 0 || b.rank() == 0) return invalid("a scalar has no matrix product");
-  MatMulShape shape;
-  shape.k = static_cast<std::size_t>(a.shape.back());
-  if (a.rank() > 1) {
-    shape.m = static_cast<std::size_t>(a.shape[a.rank() - 2]);
-    shape.a_batch.assign(a.shape.begin(), a.shape.end() - 2);
-  }
-  std::size_t k_of_b = static_cast<std::size_t>(b.shape.front());
-  if (b.rank() > 1) {
-    k_of_b = static_cast<std::size_t>(b.shape[b.rank() - 2]);
-    shape.n = static_cast<std::size_t>(b.shape.back());
-    shape.b_batch.assign(b.shape.begin(), b.shape.end() - 2);
-  }
-  if (k_of_b != shape.k)
-    return invalid("shapes " + shape_text(a.shape) + " and " + shape_text(b.shape) +
-                   " do not multiply");
-  TOCSIN_ASSIGN_OR_RETURN(shape.batch, broadcast_shapes(shape.a_batch, shape.b_batch));
-  return shape;
-}
-
 DenseCall matmul_call(const MatMulShape& shape, const float* a, float* y) {
   DenseCall call;
   call.x = a;
@@ -235,10 +208,7 @@ Result<PlannedNode> plan_matmul(const NodeContext& context) {
   const Operand& b = context.input(1);
   TOCSIN_ASSIGN_OR_RETURN(const MatMulShape shape, matmul_shape(a, b));
   PlannedNode planned;
-  Shape output = shape.batch;
-  if (a.rank() > 1) output.push_back(static_cast<std::int64_t>(shape.m));
-  if (b.rank() > 1) output.push_back(static_cast<std::int64_t>(shape.n));
-  planned.outputs.push_back({DataType::kFloat32, output, {}, {}});
+  planned.outputs.push_back({DataType::kFloat32, matmul_output_shape(shape, a, b), {}, {}});
   if (b.constant != nullptr && b.element_count() == shape.k * shape.n &&
       shape.batch == shape.a_batch) {
     TOCSIN_ASSIGN_OR_RETURN(SharedWeights packed, context.pack(right_hand(b.values<float>().data(),

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "engines/reference/element_types.h"
 #include "engines/reference/plan_functions.h"
 
 namespace tocsin {
@@ -241,12 +242,9 @@ Result<PlannedNode> plan_transpose(const NodeContext& context) {
   const TransposeLoop loop = transpose_loop(x.shape, order);
   if (loop.rank == 0 || (loop.rank == 1 && loop.strides[0] == 1)) {
     planned.outputs[0].alias_of_input = 0;  // only dimensions of 1 change places
-  } else if (data_type_size_bytes(x.type) == 8) {
-    planned.kernel = transpose_kernel<std::uint64_t>(loop);
-  } else if (data_type_size_bytes(x.type) == 4) {
-    planned.kernel = transpose_kernel<std::uint32_t>(loop);
   } else {
-    planned.kernel = transpose_kernel<std::uint8_t>(loop);
+    planned.kernel =
+        with_unit_of(x.type, [&loop]<typename Unit>() { return transpose_kernel<Unit>(loop); });
   }
   return planned;
 }

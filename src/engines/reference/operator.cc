@@ -3,7 +3,24 @@
 
 #include <utility>
 
+#include "engines/reference/prepared_graph.h"
+
 namespace tocsin {
+
+bool NodeInputs::all_constant() const noexcept {
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    if (operands[i].present && !constants[i]) return false;
+  return true;
+}
+
+NodeContext::NodeContext(const GraphNode& node, const NodeInputs& inputs, PreparedGraph& prepared)
+    : node_(node),
+      node_inputs_(inputs),
+      graph_(prepared.graph()),
+      inputs_(std::span(inputs.operands).first(node.inputs.size())),
+      prepared_(prepared),
+      weights_(prepared.weights()),
+      attribute_read_(node.attributes.size(), false) {}
 
 template <typename T>
 const T* NodeContext::read_attribute(std::string_view name) const {
@@ -27,16 +44,15 @@ std::optional<float> NodeContext::scale_of(ValueIndex value) const {
 
 Result<SharedWeights> NodeContext::pack(const MatrixView& matrix, std::size_t weights,
                                         Factor factor) const {
-  // States of the recurrent operators are no larger than one.
   constexpr float kStateScale = 1.0F / 127.0F;
   DenseWeightsOptions options;
   options.precision = weights_.quantisation().precision;
   options.scale_per_output = weights_.quantisation().scale_per_output;
   if (inputs_[0].constant != nullptr) options.precision = Precision::kFloat32;
   if (options.precision == Precision::kInt8) {
-    const bool is_state = factor == Factor::kState;
-    const std::optional<float> scale = scale_of(is_state ? node_.outputs[0] : node_.inputs[0]);
-    if (scale || is_state)
+    const std::optional<float> scale =
+        scale_of(factor == Factor::kInput ? node_.inputs[0] : node_.outputs[0]);
+    if (scale || factor == Factor::kState)
       options.input_scale = scale.value_or(kStateScale);
     else
       options.precision = Precision::kFloat32;
@@ -68,6 +84,16 @@ std::vector<std::int64_t> NodeContext::ints_attribute(std::string_view name) con
 std::vector<std::string> NodeContext::strings_attribute(std::string_view name) const {
   const auto* value = read_attribute<std::vector<std::string>>(name);
   return value != nullptr ? *value : std::vector<std::string>();
+}
+
+std::vector<float> NodeContext::floats_attribute(std::string_view name) const {
+  const auto* value = read_attribute<std::vector<float>>(name);
+  return value != nullptr ? *value : std::vector<float>();
+}
+
+const Graph* NodeContext::graph_attribute(std::string_view name) const {
+  const auto* value = read_attribute<std::shared_ptr<const Graph>>(name);
+  return value != nullptr ? value->get() : nullptr;
 }
 
 const Tensor* NodeContext::tensor_attribute(std::string_view name) const {

@@ -20,6 +20,8 @@ namespace tocsin {
 
 inline constexpr std::size_t kRankMax = 8;
 
+class PreparedGraph;
+
 // One input as planning sees it.
 struct Operand {
   bool present = false;
@@ -36,6 +38,14 @@ struct Operand {
     TOCSIN_ASSERT(constant != nullptr && type == data_type_of<T>());
     return {static_cast<const T*>(constant), element_count()};
   }
+};
+
+// A node's inputs as planning sees them, then what its subgraphs capture, with their constants.
+struct NodeInputs {
+  std::vector<Operand> operands;
+  std::vector<std::optional<Tensor>> constants;
+
+  bool all_constant() const noexcept;
 };
 
 // One output as planned.
@@ -75,14 +85,8 @@ struct PlannedNode {
 // has read, are errors that the caller of the plan function reports from attribute_status().
 class NodeContext {
  public:
-  // `graph` is the one that the node stands in.
-  NodeContext(const GraphNode& node, const Graph& graph, std::span<const Operand> inputs,
-              WeightStore& weights)
-      : node_(node),
-        graph_(graph),
-        inputs_(inputs),
-        weights_(weights),
-        attribute_read_(node.attributes.size(), false) {}
+  // `prepared` is the graph that the node stands in.
+  NodeContext(const GraphNode& node, const NodeInputs& inputs, PreparedGraph& prepared);
 
   const GraphNode& node() const noexcept { return node_; }
   std::int64_t opset() const noexcept { return graph_.opset; }
@@ -91,6 +95,13 @@ class NodeContext {
     return index < inputs_.size() && inputs_[index].present;
   }
   const Operand& input(std::size_t index) const noexcept { return inputs_[index]; }
+  // The inputs, then what the node's subgraphs capture: a kernel's inputs in the same order.
+  std::span<const Operand> operands() const noexcept { return node_inputs_.operands; }
+  // The values of one of the operands, if it is a constant.
+  const std::optional<Tensor>& constant(std::size_t operand) const noexcept {
+    return node_inputs_.constants[operand];
+  }
+  PreparedGraph& prepared() const noexcept { return prepared_; }
   std::size_t output_count() const noexcept { return node_.outputs.size(); }
   bool has_output(std::size_t index) const noexcept {
     return index < node_.outputs.size() && node_.outputs[index] != kNoValue;
@@ -103,8 +114,10 @@ class NodeContext {
   std::string string_attribute(std::string_view name, const std::string& otherwise) const;
   std::vector<std::int64_t> ints_attribute(std::string_view name) const;  // empty: not there
   std::vector<std::string> strings_attribute(std::string_view name) const;
+  std::vector<float> floats_attribute(std::string_view name) const;
   // Null if the node has no such attribute.
   const Tensor* tensor_attribute(std::string_view name) const;
+  const Graph* graph_attribute(std::string_view name) const;
   // Marks an attribute that has no influence on inference.
   void ignore_attribute(std::string_view name) const;
   // The attribute must have this value, or be left out.
@@ -113,7 +126,8 @@ class NodeContext {
   Status attribute_status() const;
 
   // What a constant matrix is multiplied with: input 0, or the state that the node carries.
-  enum class Factor { kInput, kState };
+  // kState: of values in [-1, 1], as sigmoid and tanh give them.
+  enum class Factor { kInput, kState, kUnboundedState };
   // Packs `matrix`, a part of the constant input `weights`, in the precision of the session. INT8
   // without a scale for the factor, and a factor that is a constant itself, stay in FP32.
   Result<SharedWeights> pack(const MatrixView& matrix, std::size_t weights, Factor factor) const;
@@ -131,8 +145,10 @@ class NodeContext {
   std::optional<float> scale_of(ValueIndex value) const;
 
   const GraphNode& node_;
+  const NodeInputs& node_inputs_;
   const Graph& graph_;
   std::span<const Operand> inputs_;
+  PreparedGraph& prepared_;
   WeightStore& weights_;
   mutable std::vector<bool> attribute_read_;
   mutable std::optional<Error> attribute_error_;
@@ -149,7 +165,8 @@ struct OperatorEntry {
   std::size_t output_count_max;
 };
 
-// Null if the reference engine has no such operator. Operators are those of the domain ai.onnx.
+// Null if the reference engine has no such operator. Operators are those of the domains ai.onnx
+// and ai.onnx.ml.
 const OperatorEntry* find_operator(std::string_view domain, std::string_view op_type) noexcept;
 
 // Error codes used by plan functions: what is legal ONNX but not done here, and what is not legal.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <span>
 
 #include "engines/reference/attention_fusion.h"
 #include "engines/reference/plan_functions.h"
@@ -10,6 +11,7 @@ namespace tocsin {
 namespace {
 
 constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
+constexpr std::size_t kMany = 10'000;  // any number, some of which may be left out
 
 constexpr std::array kOperators = std::to_array<OperatorEntry>({
     {"Abs", plan_abs, 1, 1, 1},
@@ -24,8 +26,11 @@ constexpr std::array kOperators = std::to_array<OperatorEntry>({
     {"Constant", plan_constant, 0, 0, 1},
     {"ConstantOfShape", plan_constant_of_shape, 1, 1, 1},
     {"Conv", plan_conv, 2, 3, 1},
+    {"ConvInteger", plan_conv_integer, 2, 4, 1},
+    {"DequantizeLinear", plan_dequantize_linear, 2, 3, 1},
     {"Div", plan_div, 2, 2, 1},
     {"Dropout", plan_dropout, 1, 3, 1},
+    {"DynamicQuantizeLinear", plan_dynamic_quantize_linear, 1, 1, 3},
     {"Elu", plan_elu, 1, 1, 1},
     {"Equal", plan_equal, 2, 2, 1},
     {"Erf", plan_erf, 1, 1, 1},
@@ -43,6 +48,7 @@ constexpr std::array kOperators = std::to_array<OperatorEntry>({
     {"GreaterOrEqual", plan_greater_or_equal, 2, 2, 1},
     {"HardSigmoid", plan_hard_sigmoid, 1, 1, 1},
     {"Identity", plan_identity, 1, 1, 1},
+    {"If", plan_if, 1, 1, kAny},
     {"LSTM", plan_lstm, 3, 8, 3},
     {"LayerNormalization", plan_layer_normalization, 2, 3, 3},
     {"LeakyRelu", plan_leaky_relu, 1, 1, 1},
@@ -50,9 +56,12 @@ constexpr std::array kOperators = std::to_array<OperatorEntry>({
     {"LessOrEqual", plan_less_or_equal, 2, 2, 1},
     {"Log", plan_log, 1, 1, 1},
     {"LogSoftmax", plan_log_softmax, 1, 1, 1},
+    {"Loop", plan_loop, 0, kMany, kAny},
+    {"LpPool", plan_lp_pool, 1, 1, 1},
     {"MatMul", plan_matmul, 2, 2, 1},
+    {"MatMulInteger", plan_matmul_integer, 2, 4, 1},
     {"Max", plan_max, 1, kAny, 1},
-    {"MaxPool", plan_max_pool, 1, 1, 1},
+    {"MaxPool", plan_max_pool, 1, 1, 2},
     {"Mean", plan_mean, 1, kAny, 1},
     {"Min", plan_min, 1, kAny, 1},
     {"Mod", plan_mod, 2, 2, 1},
@@ -60,7 +69,11 @@ constexpr std::array kOperators = std::to_array<OperatorEntry>({
     {"Neg", plan_neg, 1, 1, 1},
     {"Not", plan_not, 1, 1, 1},
     {"Or", plan_or, 2, 2, 1},
+    {"Pad", plan_pad, 1, 4, 1},
     {"Pow", plan_pow, 2, 2, 1},
+    {"QLinearConv", plan_qlinear_conv, 8, 9, 1},
+    {"QLinearMatMul", plan_qlinear_matmul, 8, 8, 1},
+    {"QuantizeLinear", plan_quantize_linear, 2, 3, 1},
     {"RNN", plan_rnn, 3, 6, 2},
     {"Reciprocal", plan_reciprocal, 1, 1, 1},
     {"ReduceMax", plan_reduce_max, 1, 2, 1},
@@ -88,19 +101,30 @@ constexpr std::array kOperators = std::to_array<OperatorEntry>({
     {"Xor", plan_xor, 2, 2, 1},
 });
 
+constexpr std::array kMlOperators = std::to_array<OperatorEntry>({
+    {"TreeEnsembleClassifier", plan_tree_ensemble_classifier, 1, 1, 2},
+    {"TreeEnsembleRegressor", plan_tree_ensemble_regressor, 1, 1, 1},
+});
+
 constexpr bool by_name(const OperatorEntry& a, const OperatorEntry& b) { return a.name < b.name; }
 static_assert(std::is_sorted(kOperators.begin(), kOperators.end(), by_name));
+static_assert(std::is_sorted(kMlOperators.begin(), kMlOperators.end(), by_name));
+
+const OperatorEntry* find_in(std::span<const OperatorEntry> entries, std::string_view op_type) {
+  const auto found = std::lower_bound(
+      entries.begin(), entries.end(), op_type,
+      [](const OperatorEntry& entry, std::string_view name) { return entry.name < name; });
+  return found != entries.end() && found->name == op_type ? &*found : nullptr;
+}
 
 }  // namespace
 
 const OperatorEntry* find_operator(std::string_view domain, std::string_view op_type) noexcept {
   static constexpr OperatorEntry kAttentionPool{"AttentionPool", plan_attention_pool, 2, 2, 1};
   if (domain == kOwnDomain) return op_type == kAttentionPool.name ? &kAttentionPool : nullptr;
-  if (!domain.empty()) return nullptr;
-  const auto found = std::lower_bound(
-      kOperators.begin(), kOperators.end(), op_type,
-      [](const OperatorEntry& entry, std::string_view name) { return entry.name < name; });
-  return found != kOperators.end() && found->name == op_type ? &*found : nullptr;
+  if (domain.empty()) return find_in(kOperators, op_type);
+  if (domain == "ai.onnx.ml") return find_in(kMlOperators, op_type);
+  return nullptr;
 }
 
 }  // namespace tocsin

@@ -48,6 +48,13 @@ std::size_t place_buffers(std::vector<ArenaBuffer>& buffers) {
   return end;
 }
 
+std::vector<PlanInput> signature_inputs(const Graph& graph, const std::vector<Shape>& shapes) {
+  std::vector<PlanInput> inputs;
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i)
+    inputs.push_back({graph.signature.inputs[i].type, shapes[i]});
+  return inputs;
+}
+
 }  // namespace
 
 class PlanBuilder {
@@ -70,21 +77,27 @@ class PlanBuilder {
     leads_there_ = nodes_before(part.outputs, {});
   }
 
-  Result<Plan> build(const std::vector<Shape>& input_shapes, const GraphPart& part) {
+  Result<Plan> build(const std::vector<PlanInput>& inputs, const GraphPart& part) {
     const Graph& graph = prepared_.graph();
-    plan_.input_shapes_ = input_shapes;
     for (std::size_t i = 0; i < values_.size(); ++i) {
       const std::optional<Tensor>& constant = prepared_.constants()[i];
       if (constant) set_constant(i, *constant, true);
     }
     for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+      plan_.input_shapes_.push_back(inputs[i].shape);
       Value& value = values_[static_cast<std::size_t>(graph.inputs[i])];
-      value.type = graph.signature.inputs[i].type;
-      value.shape = input_shapes[i];
+      if (value.constant) continue;
+      if (inputs[i].constant) {
+        keep_constant(graph.inputs[i], *inputs[i].constant);
+        continue;
+      }
+      value.type = inputs[i].type;
+      value.shape = inputs[i].shape;
     }
-    for (std::size_t i = 0; i < part.inputs.size(); ++i)
-      values_[static_cast<std::size_t>(part.inputs[i])].place = {Plan::Place::Kind::kInput, i,
-                                                                 nullptr};
+    for (std::size_t i = 0; i < part.inputs.size(); ++i) {
+      Value& value = values_[static_cast<std::size_t>(part.inputs[i])];
+      if (!value.constant) value.place = {Plan::Place::Kind::kInput, i, nullptr};
+    }
     for (const std::size_t node : prepared_.nodes())
       if (leads_there_[node]) TOCSIN_RETURN_IF_ERROR(add_node(node));
     for (const ValueIndex output : part.outputs)
@@ -131,15 +144,17 @@ class PlanBuilder {
                std::ranges::find(given, output) == given.end();
       });
       if (!found[i - 1]) continue;
-      for (const ValueIndex input : node.inputs)
-        if (input != kNoValue) wanted[static_cast<std::size_t>(input)] = true;
+      for (std::size_t o = 0; o < node.inputs.size() + node.captured.size(); ++o)
+        if (const ValueIndex value = operand_value(node, o); value != kNoValue)
+          wanted[static_cast<std::size_t>(value)] = true;
     }
     return found;
   }
 
   NodeInputs gather_inputs(const GraphNode& node) const {
     NodeInputs inputs;
-    for (const ValueIndex index : node.inputs) {
+    for (std::size_t i = 0; i < node.inputs.size() + node.captured.size(); ++i) {
+      const ValueIndex index = operand_value(node, i);
       if (index == kNoValue) {
         inputs.operands.emplace_back();
         inputs.constants.emplace_back();
@@ -154,12 +169,16 @@ class PlanBuilder {
     return inputs;
   }
 
+  static ValueIndex operand_value(const GraphNode& node, std::size_t index) {
+    return index < node.inputs.size() ? node.inputs[index]
+                                      : node.captured[index - node.inputs.size()];
+  }
+
   Status add_node(std::size_t node_index) {
     const Graph& graph = prepared_.graph();
     const GraphNode& node = graph.nodes[node_index];
     const NodeInputs inputs = gather_inputs(node);
-    TOCSIN_ASSIGN_OR_RETURN(PlannedNode planned,
-                            plan_node(graph, node_index, inputs, prepared_.weights()));
+    TOCSIN_ASSIGN_OR_RETURN(PlannedNode planned, plan_node(prepared_, node_index, inputs));
     if (inputs.all_constant()) {
       Result<std::vector<Tensor>> folded = fold_node(planned, inputs, bytes_left_);
       if (!folded.ok()) return node_error(graph, node_index, folded.error());
@@ -181,7 +200,8 @@ class PlanBuilder {
       step.outputs.push_back(place);
     }
     if (!step.kernel) return {};
-    for (const ValueIndex input : node.inputs) step.inputs.push_back(use(input));
+    for (std::size_t i = 0; i < inputs.operands.size(); ++i)
+      step.inputs.push_back(use(operand_value(node, i)));
     step.input_pointers.resize(step.inputs.size());
     step.output_pointers.resize(step.outputs.size());
     plan_.steps_.push_back(std::move(step));
@@ -212,7 +232,7 @@ class PlanBuilder {
     value.type = output.type;
     value.shape = output.shape;
     if (output.alias_of_input) {
-      const ValueIndex source = node.inputs[*output.alias_of_input];
+      const ValueIndex source = operand_value(node, *output.alias_of_input);
       value.place = values_[static_cast<std::size_t>(source)].place;
       return {};
     }
@@ -233,7 +253,7 @@ class PlanBuilder {
   }
 
   void add_output(const Value& value) {
-    plan_.outputs_.push_back({value.type, value.shape, {}, {}});
+    plan_.outputs_.push_back({value.type, value.shape, {}, value.constant});
     plan_.output_places_.push_back(value.place);
     if (value.place.kind == Plan::Place::Kind::kArena)
       buffers_[value.place.position].last_step = plan_.steps_.size();
@@ -288,6 +308,14 @@ Result<Plan> Plan::build(PreparedGraph& prepared, const std::vector<Shape>& inpu
   return build_part(prepared, input_shapes, {graph.inputs, graph.outputs}, limits);
 }
 
+Result<Plan> Plan::build(PreparedGraph& prepared, const std::vector<PlanInput>& inputs,
+                         const ReferenceLimits& limits) {
+  const GraphPart whole{prepared.graph().inputs, prepared.graph().outputs};
+  PlanBuilder builder(prepared, limits);
+  builder.mark_needed(whole);
+  return builder.build(inputs, whole);
+}
+
 Result<std::vector<ValueFacts>> Plan::infer(PreparedGraph& prepared,
                                             const std::vector<Shape>& input_shapes,
                                             const ReferenceLimits& limits,
@@ -297,7 +325,8 @@ Result<std::vector<ValueFacts>> Plan::infer(PreparedGraph& prepared,
     builder.mark_all();
   else
     builder.mark_needed({outputs, outputs});
-  TOCSIN_ASSIGN_OR_RETURN([[maybe_unused]] const Plan plan, builder.build(input_shapes, {}));
+  TOCSIN_ASSIGN_OR_RETURN([[maybe_unused]] const Plan plan,
+                          builder.build(signature_inputs(prepared.graph(), input_shapes), {}));
   return builder.facts();
 }
 
@@ -305,7 +334,7 @@ Result<Plan> Plan::build_part(PreparedGraph& prepared, const std::vector<Shape>&
                               const GraphPart& part, const ReferenceLimits& limits) {
   PlanBuilder builder(prepared, limits);
   builder.mark_needed(part);
-  return builder.build(input_shapes, part);
+  return builder.build(signature_inputs(prepared.graph(), input_shapes), part);
 }
 
 const void* Plan::resolve(const Place& place, std::span<const void* const> inputs,

@@ -28,6 +28,13 @@ struct ValueFacts {
   std::optional<Tensor> constant;  // set where it does not depend on what the inputs hold
 };
 
+// An input as a plan is built for it.
+struct PlanInput {
+  DataType type = DataType::kFloat32;
+  Shape shape;
+  std::optional<Tensor> constant{};  // for a subgraph: known from the graph around it
+};
+
 // NaNs come out of the kernels with any sign and payload; outputs have the quiet NaN 0x7fc00000.
 void copy_with_quiet_nans(const float* from, std::span<float> to) noexcept;
 
@@ -36,6 +43,9 @@ class Plan {
   // `input_shapes` in the signature's order, without free dimensions. The graph's constants must
   // outlive the plan.
   static Result<Plan> build(PreparedGraph& prepared, const std::vector<Shape>& input_shapes,
+                            const ReferenceLimits& limits);
+  // The same for a subgraph: all inputs of the graph, those that it captures among them.
+  static Result<Plan> build(PreparedGraph& prepared, const std::vector<PlanInput>& inputs,
                             const ReferenceLimits& limits);
   // The plan of a part alone: run() takes the part's inputs. `input_shapes` are the whole graph's.
   static Result<Plan> build_part(PreparedGraph& prepared, const std::vector<Shape>& input_shapes,
@@ -49,6 +59,7 @@ class Plan {
                                                const std::vector<ValueIndex>& outputs = {});
 
   const std::vector<Shape>& input_shapes() const noexcept { return input_shapes_; }
+  // Types, shapes, and the values of those that do not depend on the inputs' values.
   const std::vector<PlannedOutput>& outputs() const noexcept { return outputs_; }
   // What run() needs of working memory, aligned to kTensorAlignmentBytes.
   std::size_t arena_bytes() const noexcept { return arena_bytes_; }

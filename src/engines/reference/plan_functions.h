@@ -31,7 +31,6 @@ Result<PlannedNode> plan_mean(const NodeContext& context);
 
 // unary_operators.cc
 Result<PlannedNode> plan_abs(const NodeContext& context);
-Result<PlannedNode> plan_cast(const NodeContext& context);
 Result<PlannedNode> plan_ceil(const NodeContext& context);
 Result<PlannedNode> plan_clip(const NodeContext& context);
 Result<PlannedNode> plan_elu(const NodeContext& context);
@@ -90,6 +89,27 @@ Result<PlannedNode> plan_size(const NodeContext& context);
 Result<PlannedNode> plan_squeeze(const NodeContext& context);
 Result<PlannedNode> plan_unsqueeze(const NodeContext& context);
 
+// quantize_operators.cc, integer_matmul.cc, integer_conv.cc: exact integer sums.
+Result<PlannedNode> plan_conv_integer(const NodeContext& context);
+Result<PlannedNode> plan_dequantize_linear(const NodeContext& context);
+Result<PlannedNode> plan_dynamic_quantize_linear(const NodeContext& context);
+Result<PlannedNode> plan_matmul_integer(const NodeContext& context);
+Result<PlannedNode> plan_qlinear_conv(const NodeContext& context);
+Result<PlannedNode> plan_qlinear_matmul(const NodeContext& context);
+Result<PlannedNode> plan_quantize_linear(const NodeContext& context);
+
+// if_operator.cc, loop_operator.cc: operators with subgraphs.
+Result<PlannedNode> plan_if(const NodeContext& context);
+Result<PlannedNode> plan_loop(const NodeContext& context);
+
+// tree_operators.cc: ai.onnx.ml.
+Result<PlannedNode> plan_tree_ensemble_classifier(const NodeContext& context);
+Result<PlannedNode> plan_tree_ensemble_regressor(const NodeContext& context);
+
+// cast_operator.cc, pad_operator.cc
+Result<PlannedNode> plan_cast(const NodeContext& context);
+Result<PlannedNode> plan_pad(const NodeContext& context);
+
 // movement_operators.cc, slice_operator.cc
 Result<PlannedNode> plan_concat(const NodeContext& context);
 Result<PlannedNode> plan_gather(const NodeContext& context);
@@ -100,6 +120,7 @@ Result<PlannedNode> plan_slice(const NodeContext& context);
 // convolution_operator.cc, pooling_operators.cc
 Result<PlannedNode> plan_conv(const NodeContext& context);
 Result<PlannedNode> plan_average_pool(const NodeContext& context);
+Result<PlannedNode> plan_lp_pool(const NodeContext& context);
 Result<PlannedNode> plan_max_pool(const NodeContext& context);
 
 }  // namespace tocsin

@@ -15,8 +15,9 @@ constexpr std::int64_t kOpsetMax = 26;
 
 Status check_counts(const OperatorEntry& entry, const GraphNode& node, const NodeInputs& inputs) {
   const bool is_variadic = entry.input_count_max == std::numeric_limits<std::size_t>::max();
-  for (std::size_t i = 0; i < std::max(entry.input_count_min, inputs.operands.size()); ++i) {
-    const bool present = i < inputs.operands.size() && inputs.operands[i].present;
+  const std::size_t input_count = node.inputs.size();  // without what subgraphs capture
+  for (std::size_t i = 0; i < std::max(entry.input_count_min, input_count); ++i) {
+    const bool present = i < input_count && inputs.operands[i].present;
     if (!present && (i < entry.input_count_min || is_variadic))
       return invalid("its input " + std::to_string(i) + " is missing");
     if (present && i >= entry.input_count_max)
@@ -43,26 +44,21 @@ Status check_outputs(const GraphNode& node, PlannedNode& planned) {
 
 }  // namespace
 
-bool NodeInputs::all_constant() const noexcept {
-  for (std::size_t i = 0; i < operands.size(); ++i)
-    if (operands[i].present && !constants[i]) return false;
-  return true;
-}
-
 Error node_error(const Graph& graph, std::size_t node_index, const Error& error) {
   Error located = error.within(node_text(graph.nodes[node_index], node_index));
   if (error.code() != ErrorCode::kUnimplemented) return located;
   return Error(located.code(), located.message() + "; engines that can run it: onnxruntime");
 }
 
-Result<PlannedNode> plan_node(const Graph& graph, std::size_t node_index, const NodeInputs& inputs,
-                              WeightStore& weights) {
+Result<PlannedNode> plan_node(PreparedGraph& prepared, std::size_t node_index,
+                              const NodeInputs& inputs) {
+  const Graph& graph = prepared.graph();
   const GraphNode& node = graph.nodes[node_index];
   const OperatorEntry* entry = find_operator(node.domain, node.op_type);
   TOCSIN_ASSERT(entry != nullptr);
   if (const Status counts = check_counts(*entry, node, inputs); !counts.ok())
     return node_error(graph, node_index, counts.error());
-  const NodeContext context(node, graph, inputs.operands, weights);
+  const NodeContext context(node, inputs, prepared);
   Result<PlannedNode> planned = entry->plan(context);
   if (!planned.ok()) return node_error(graph, node_index, planned.error());
   if (const Status attributes = context.attribute_status(); !attributes.ok())
@@ -106,56 +102,92 @@ Result<std::vector<Tensor>> fold_node(const PlannedNode& planned, const NodeInpu
   return results;
 }
 
+Status PreparedGraph::check_operators() const {
+  bool uses_standard_operators = false;
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+    const GraphNode& node = graph_.nodes[i];
+    uses_standard_operators = uses_standard_operators || node.domain.empty();
+    if (find_operator(node.domain, node.op_type) == nullptr)
+      return node_error(graph_, i,
+                        unsupported("the reference engine has no operator " + node.op_type));
+  }
+  // A model of operators of ai.onnx.ml alone need not name a version of ai.onnx.
+  if (uses_standard_operators && (graph_.opset < kOpsetMin || graph_.opset > kOpsetMax))
+    return unsupported("the model uses opset " + std::to_string(graph_.opset) +
+                       " of ai.onnx; the reference engine knows " + std::to_string(kOpsetMin) +
+                       " to " + std::to_string(kOpsetMax) +
+                       "; engines that can run it: onnxruntime");
+  return {};
+}
+
+NodeInputs PreparedGraph::constant_inputs(const GraphNode& node) const {
+  NodeInputs inputs;
+  const auto add = [this, &inputs](ValueIndex value) {
+    const std::optional<Tensor> constant =
+        value == kNoValue ? std::nullopt : constants_[static_cast<std::size_t>(value)];
+    Operand operand{value != kNoValue, DataType::kFloat32, {}, nullptr, true};
+    if (constant) {
+      operand.type = constant->type();
+      operand.shape = constant->shape();
+      operand.constant = constant->data();
+    }
+    inputs.operands.push_back(std::move(operand));
+    inputs.constants.push_back(constant);
+  };
+  for (const ValueIndex value : node.inputs) add(value);
+  for (const ValueIndex value : node.captured) add(value);
+  return inputs;
+}
+
+Status PreparedGraph::fold_constants() {
+  std::size_t bytes_left = limits_.memory_bytes_max;
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+    const GraphNode& node = graph_.nodes[i];
+    const NodeInputs inputs = constant_inputs(node);
+    if (!inputs.all_constant()) {
+      nodes_.push_back(i);
+      continue;
+    }
+    TOCSIN_ASSIGN_OR_RETURN(const PlannedNode planned, plan_node(*this, i, inputs));
+    Result<std::vector<Tensor>> folded = fold_node(planned, inputs, bytes_left);
+    if (!folded.ok()) return node_error(graph_, i, folded.error());
+    for (std::size_t o = 0; o < node.outputs.size(); ++o)
+      if (node.outputs[o] != kNoValue)
+        constants_[static_cast<std::size_t>(node.outputs[o])] = (*folded)[o];
+  }
+  return {};
+}
+
 Result<PreparedGraph> PreparedGraph::prepare(Graph graph, const ReferenceLimits& limits,
-                                             const QuantisationOptions& quantisation) {
+                                             const QuantisationOptions& quantisation,
+                                             const std::vector<Initializer>& known) {
   if (graph.nodes.size() > limits.node_count_max)
     return Error(ErrorCode::kResourceExhausted, "the model has " +
                                                     std::to_string(graph.nodes.size()) +
                                                     " nodes, the limit (node_count_max) is " +
                                                     std::to_string(limits.node_count_max));
-  PreparedGraph prepared(std::move(graph), quantisation);
-  const Graph& g = prepared.graph_;
-  for (std::size_t i = 0; i < g.nodes.size(); ++i) {
-    if (find_operator(g.nodes[i].domain, g.nodes[i].op_type) == nullptr)
-      return node_error(g, i,
-                        unsupported("the reference engine has no operator " + g.nodes[i].op_type));
-  }
-  if (g.opset < kOpsetMin || g.opset > kOpsetMax)
-    return unsupported("the model uses opset " + std::to_string(g.opset) +
-                       " of ai.onnx; the reference engine knows " + std::to_string(kOpsetMin) +
-                       " to " + std::to_string(kOpsetMax) +
-                       "; engines that can run it: onnxruntime");
-  prepared.constants_.resize(g.value_names.size());
-  for (const Initializer& initializer : g.initializers)
-    prepared.constants_[static_cast<std::size_t>(initializer.value)] = initializer.tensor;
-  std::size_t bytes_left = limits.memory_bytes_max;
-  for (std::size_t i = 0; i < g.nodes.size(); ++i) {
-    const GraphNode& node = g.nodes[i];
-    NodeInputs inputs;
-    for (const ValueIndex value : node.inputs) {
-      const std::optional<Tensor> constant =
-          value == kNoValue ? std::nullopt : prepared.constants_[static_cast<std::size_t>(value)];
-      Operand operand{value != kNoValue, DataType::kFloat32, {}, nullptr, true};
-      if (constant) {
-        operand.type = constant->type();
-        operand.shape = constant->shape();
-        operand.constant = constant->data();
-      }
-      inputs.operands.push_back(std::move(operand));
-      inputs.constants.push_back(constant);
-    }
-    if (!inputs.all_constant()) {
-      prepared.nodes_.push_back(i);
-      continue;
-    }
-    TOCSIN_ASSIGN_OR_RETURN(const PlannedNode planned, plan_node(g, i, inputs, prepared.weights_));
-    Result<std::vector<Tensor>> folded = fold_node(planned, inputs, bytes_left);
-    if (!folded.ok()) return node_error(g, i, folded.error());
-    for (std::size_t o = 0; o < node.outputs.size(); ++o)
-      if (node.outputs[o] != kNoValue)
-        prepared.constants_[static_cast<std::size_t>(node.outputs[o])] = (*folded)[o];
-  }
+  PreparedGraph prepared(std::move(graph), limits, quantisation);
+  TOCSIN_RETURN_IF_ERROR(prepared.check_operators());
+  prepared.constants_.resize(prepared.graph_.value_names.size());
+  const auto set_constants = [&prepared](const std::vector<Initializer>& constants) {
+    for (const Initializer& constant : constants)
+      prepared.constants_[static_cast<std::size_t>(constant.value)] = constant.tensor;
+  };
+  set_constants(prepared.graph_.initializers);
+  set_constants(known);
+  TOCSIN_RETURN_IF_ERROR(prepared.fold_constants());
   return prepared;
+}
+
+Result<PreparedGraph*> PreparedGraph::subgraph(const Graph& graph,
+                                               const std::vector<Initializer>& known) {
+  std::unique_ptr<PreparedGraph>& place = subgraphs_[&graph];
+  if (place == nullptr) {
+    TOCSIN_ASSIGN_OR_RETURN(PreparedGraph prepared,
+                            prepare(graph, limits_, weights_.quantisation(), known));
+    place = std::make_unique<PreparedGraph>(std::move(prepared));
+  }
+  return place.get();
 }
 
 }  // namespace tocsin

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -17,20 +19,15 @@ struct ReferenceLimits {
   std::size_t node_count_max = 20'000;
   // Of constants computed from others, and of the memory a run needs: each alone.
   std::size_t memory_bytes_max = std::size_t{1} << 31U;
-  std::size_t plan_count_max = 64;  // plans kept, one for each combination of input shapes
+  std::size_t plan_count_max = 64;          // plans kept, one for each combination of input shapes
+  std::int64_t loop_steps_max = 1'000'000;  // of one Loop
 };
 
-// A node's inputs as planning sees them, with their constants.
-struct NodeInputs {
-  std::vector<Operand> operands;
-  std::vector<std::optional<Tensor>> constants;
-
-  bool all_constant() const noexcept;
-};
+class PreparedGraph;
 
 // Plans one node: the operator's own checks, the number of inputs and outputs, attributes, sizes.
-Result<PlannedNode> plan_node(const Graph& graph, std::size_t node_index, const NodeInputs& inputs,
-                              WeightStore& weights);
+Result<PlannedNode> plan_node(PreparedGraph& prepared, std::size_t node_index,
+                              const NodeInputs& inputs);
 
 // The outputs of a planned node whose inputs are all constants. `bytes_left` is lowered by their
 // size; an error if it does not suffice.
@@ -40,9 +37,10 @@ Result<std::vector<Tensor>> fold_node(const PlannedNode& planned, const NodeInpu
 class PreparedGraph {
  public:
   // The error names the node; for an operator that is unknown here it names the engines that may
-  // have it.
+  // have it. `known` are inputs that a subgraph has as constants from the graph around it.
   static Result<PreparedGraph> prepare(Graph graph, const ReferenceLimits& limits,
-                                       const QuantisationOptions& quantisation = {});
+                                       const QuantisationOptions& quantisation = {},
+                                       const std::vector<Initializer>& known = {});
 
   const Graph& graph() const noexcept { return graph_; }
   // Indices of the nodes that are left to be planned, in order.
@@ -50,12 +48,23 @@ class PreparedGraph {
   // One a value; set where it is a weight or depends on weights alone.
   const std::vector<std::optional<Tensor>>& constants() const noexcept { return constants_; }
   WeightStore& weights() noexcept { return weights_; }
+  const ReferenceLimits& limits() const noexcept { return limits_; }
+
+  // A subgraph of one of the nodes, prepared when it is first asked for: so a branch that is never
+  // taken may hold operators that are unknown here. `known` must be the same each time.
+  Result<PreparedGraph*> subgraph(const Graph& graph, const std::vector<Initializer>& known);
 
  private:
-  PreparedGraph(Graph graph, const QuantisationOptions& quantisation)
-      : graph_(std::move(graph)), weights_(quantisation) {}
+  PreparedGraph(Graph graph, const ReferenceLimits& limits, const QuantisationOptions& quantisation)
+      : graph_(std::move(graph)), limits_(limits), weights_(quantisation) {}
+
+  Status check_operators() const;
+  Status fold_constants();
+  NodeInputs constant_inputs(const GraphNode& node) const;
 
   Graph graph_;
+  ReferenceLimits limits_;
+  std::map<const Graph*, std::unique_ptr<PreparedGraph>> subgraphs_;
   std::vector<std::size_t> nodes_;
   std::vector<std::optional<Tensor>> constants_;
   WeightStore weights_;

@@ -2,27 +2,11 @@
 #include "engines/reference/recurrent.h"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <limits>
 #include <string>
 
 namespace tocsin {
 namespace {
-
-Status check_activations(const NodeContext& context, std::size_t directions,
-                         const std::vector<std::string_view>& defaults) {
-  const std::vector<std::string> found = context.strings_attribute("activations");
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    std::string name = found[i];
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    if (i >= directions * defaults.size() || name != defaults[i % defaults.size()])
-      return unsupported("activation '" + found[i] +
-                         "' is not supported, only the default ones are");
-  }
-  return {};
-}
 
 Status check_shape(const NodeContext& context, std::size_t index, const char* name,
                    const Shape& expected) {
@@ -78,8 +62,7 @@ Shape RecurrentShape::state_shape() const {
   return batch_first ? Shape{b, d, h} : Shape{d, b, h};
 }
 
-Result<RecurrentShape> recurrent_shape(const NodeContext& context, std::size_t gates,
-                                       const std::vector<std::string_view>& activations) {
+Result<RecurrentShape> recurrent_shape(const NodeContext& context, std::size_t gates) {
   RecurrentShape shape;
   shape.gates = gates;
   TOCSIN_RETURN_IF_ERROR(context.require_float(0));
@@ -102,12 +85,36 @@ Result<RecurrentShape> recurrent_shape(const NodeContext& context, std::size_t g
     return invalid("hidden_size is " + std::to_string(hidden_size) + ", R is " +
                    shape_text(context.input(2).shape));
   shape.clip = context.float_attribute("clip", std::numeric_limits<float>::infinity());
+  // Runtimes take 0 for no clipping.
+  if (shape.clip == 0.0F) shape.clip = std::numeric_limits<float>::infinity();
   if (!(shape.clip > 0)) return invalid("clip must be positive");
   shape.has_lengths = context.has_input(4);
-  TOCSIN_RETURN_IF_ERROR(check_activations(context, shape.directions, activations));
   TOCSIN_RETURN_IF_ERROR(check_weights(context, shape));
   TOCSIN_RETURN_IF_ERROR(check_states(context, shape));
   return shape;
+}
+
+Result<std::vector<Activation>> gated_activations(const NodeContext& context,
+                                                  const RecurrentShape& shape) {
+  std::vector<ActivationKind> defaults(shape.gates - 1, ActivationKind::kTanh);
+  defaults[0] = ActivationKind::kSigmoid;
+  return read_activations(context, shape.directions, defaults);
+}
+
+bool are_usual(const std::vector<Activation>& activations, const RecurrentShape& shape) noexcept {
+  const std::size_t per_direction = shape.gates - 1;
+  for (std::size_t i = 0; i < activations.size(); ++i)
+    if (activations[i].kind !=
+        (i % per_direction == 0 ? ActivationKind::kSigmoid : ActivationKind::kTanh))
+      return false;
+  return true;
+}
+
+Status require_usual_cell(const NodeContext& context, const RecurrentShape& shape) {
+  TOCSIN_ASSIGN_OR_RETURN(const auto activations, gated_activations(context, shape));
+  if (!are_usual(activations, shape) || context.int_attribute("input_forget", 0) != 0)
+    return unsupported("only cells of sigmoid and tanh are supported");
+  return {};
 }
 
 std::size_t product_scratch_floats(const WeightsList& weights, std::size_t rows) {
@@ -122,8 +129,10 @@ Result<SharedWeights> pack_gates(const NodeContext& context, std::size_t input,
   const auto width = static_cast<std::size_t>(weights.shape[1]);
   const auto inputs = static_cast<std::size_t>(weights.shape[2]);
   const float* data = weights.values<float>().data() + (direction * width + rows.first) * inputs;
+  using Factor = NodeContext::Factor;
+  const Factor state = has_bounded_activations(context) ? Factor::kState : Factor::kUnboundedState;
   return context.pack({data, rows.count, inputs, inputs, 1}, input,
-                      input == 1 ? NodeContext::Factor::kInput : NodeContext::Factor::kState);
+                      input == 1 ? Factor::kInput : state);
 }
 
 std::vector<float> gate_bias(const NodeContext& context, const RecurrentShape& shape,
@@ -134,6 +143,13 @@ std::vector<float> gate_bias(const NodeContext& context, const RecurrentShape& s
   const std::size_t first = (2 * direction + (recurrent_half ? 1 : 0)) * shape.width();
   std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(first), bias.size(), bias.begin());
   return bias;
+}
+
+void clamp_values(float* values, std::size_t count, float clip) noexcept {
+  for (std::size_t i = 0; i < count; ++i) {
+    const float raised = values[i] < -clip ? -clip : values[i];
+    values[i] = raised > clip ? clip : raised;
+  }
 }
 
 void load_states(const RecurrentShape& shape, std::size_t direction, const float* initial,

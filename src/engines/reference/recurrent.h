@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "engines/reference/activation.h"
 #include "engines/reference/operator.h"
 #include "kernels/kernels.h"
 
@@ -46,11 +46,18 @@ struct RecurrentShape {
   Shape state_shape() const;
 };
 
-// Reads and checks attributes, X, W, R, B, sequence_lens and the initial states (inputs
-// `state_first` to 5, 6): an error for activations other than the defaults given, and for weights
-// that are no constants. `gates` is 4 for an LSTM, 3 for a GRU, 1 for an RNN.
-Result<RecurrentShape> recurrent_shape(const NodeContext& context, std::size_t gates,
-                                       const std::vector<std::string_view>& activations);
+// Reads and checks attributes, X, W, R, B, sequence_lens and the initial states (inputs 5
+// and 6): an error for weights that are no constants. `gates` is 4 for an LSTM, 3
+// for a GRU, 1 for an RNN.
+Result<RecurrentShape> recurrent_shape(const NodeContext& context, std::size_t gates);
+
+// The activations of an LSTM (f, g, h) or a GRU (f, g), for each direction.
+Result<std::vector<Activation>> gated_activations(const NodeContext& context,
+                                                  const RecurrentShape& shape);
+// Whether they are sigmoid and tanh, which the kernels' cells compute.
+bool are_usual(const std::vector<Activation>& activations, const RecurrentShape& shape) noexcept;
+// An error unless the kernels have the cell of this LSTM or GRU.
+Status require_usual_cell(const NodeContext& context, const RecurrentShape& shape);
 
 // One weight matrix a direction.
 using WeightsList = std::vector<SharedWeights>;
@@ -171,6 +178,9 @@ class RecurrentKernel {
   std::vector<std::vector<float>> bias_;
   Cell cell_;
 };
+
+// Each to [-clip, clip]; NaN stays.
+void clamp_values(float* values, std::size_t count, float clip) noexcept;
 
 // Copies the initial states of one direction (null: zeros) to states [batch, units], and back.
 void load_states(const RecurrentShape& shape, std::size_t direction, const float* initial,

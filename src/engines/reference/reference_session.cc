@@ -58,12 +58,25 @@ Status ReferenceSession::fuse() {
   return {};
 }
 
+bool ReferenceSession::is_batch(std::size_t input, std::size_t dimension) const {
+  if (dimension == 0) return true;
+  const auto& names = prepared_.graph().input_dimension_names;
+  const auto name_of = [&names](std::size_t i, std::size_t d) {
+    return i < names.size() && d < names[i].size() ? names[i][d] : std::string();
+  };
+  const std::string name = name_of(input, dimension);
+  if (name.empty()) return false;
+  for (std::size_t i = 0; i < signature().inputs.size(); ++i)
+    if (name_of(i, 0) == name) return true;
+  return false;
+}
+
 std::vector<Shape> ReferenceSession::shapes_for_batch(std::int64_t batch) const {
   std::vector<Shape> shapes;
-  for (const TensorSpec& spec : prepared_.graph().signature.inputs) {
-    Shape shape = spec.shape;
+  for (std::size_t input = 0; input < signature().inputs.size(); ++input) {
+    Shape shape = signature().inputs[input].shape;
     for (std::size_t i = 0; i < shape.size(); ++i)
-      if (shape[i] == kFreeDimension) shape[i] = i == 0 ? batch : options_.steps;
+      if (shape[i] == kFreeDimension) shape[i] = is_batch(input, i) ? batch : options_.steps;
     shapes.push_back(std::move(shape));
   }
   return shapes;
@@ -71,11 +84,12 @@ std::vector<Shape> ReferenceSession::shapes_for_batch(std::int64_t batch) const 
 
 Status ReferenceSession::plan_batches() {
   bool batch_is_free = false;
-  for (const TensorSpec& spec : signature().inputs) {
+  for (std::size_t input = 0; input < signature().inputs.size(); ++input) {
+    const TensorSpec& spec = signature().inputs[input];
     for (std::size_t i = 0; i < spec.shape.size(); ++i) {
       if (spec.shape[i] != kFreeDimension) continue;
       batch_is_free = batch_is_free || i == 0;
-      if (i > 0 && options_.steps < 1)
+      if (!is_batch(input, i) && options_.steps < 1)
         return Error(ErrorCode::kInvalidArgument,
                      "input '" + spec.name + "' leaves dimension " + std::to_string(i) +
                          " open, so the session needs its length (steps)");
@@ -151,7 +165,7 @@ Status ReferenceSession::check_input(std::size_t index, const TensorView& view) 
     const std::int64_t size = view.shape[i];
     if (spec.shape[i] != kFreeDimension) {
       if (size != spec.shape[i]) return wrong("the model wants " + shape_text(spec.shape));
-    } else if (i == 0) {
+    } else if (is_batch(index, i)) {
       if (size < 1 || size > options_.batch_max)
         return wrong("the session takes batches of 1 to " + std::to_string(options_.batch_max));
     } else if (size != options_.steps) {
@@ -210,8 +224,9 @@ Status ReferenceSession::run_checked(std::span<const TensorView> inputs,
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const void* data = plan->output_data(i, input_pointers_, arena);
     if (outputs[i].type == DataType::kFloat32)
-      copy_with_quiet_nans(static_cast<const float*>(data),
-                  {static_cast<float*>(outputs[i].data), outputs[i].size_bytes / sizeof(float)});
+      copy_with_quiet_nans(
+          static_cast<const float*>(data),
+          {static_cast<float*>(outputs[i].data), outputs[i].size_bytes / sizeof(float)});
     else if (outputs[i].size_bytes > 0)
       std::memcpy(outputs[i].data, data, outputs[i].size_bytes);
   }

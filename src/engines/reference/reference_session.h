@@ -13,7 +13,8 @@
 namespace tocsin {
 
 // Runs on the calling thread whatever SessionOptions::thread_count says. Free first dimensions of
-// the inputs are the batch (1 to batch_max), all other free dimensions are `steps` long. Batches up
+// the inputs, and others of the same name, are the batch (1 to batch_max); all other free
+// dimensions are `steps` long. Batches up
 // to batch_max are planned at load, up to ReferenceLimits::plan_count_max plans; a shape without a
 // plan is planned at its first run, which allocates then.
 class ReferenceSession : public Session {
@@ -35,6 +36,7 @@ class ReferenceSession : public Session {
   // Puts our own operators in the place of the patterns that they compute.
   Status fuse();
   Status plan_batches();
+  bool is_batch(std::size_t input, std::size_t dimension) const;
   std::vector<Shape> shapes_for_batch(std::int64_t batch) const;
   bool matches(const Plan& plan, std::span<const TensorView> inputs) const noexcept;
   Plan* find_plan(std::span<const TensorView> inputs) noexcept;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "engines/reference/element_types.h"
 #include "engines/reference/plan_functions.h"
 
 namespace tocsin {
@@ -133,12 +134,8 @@ Result<PlannedNode> plan_slice(const NodeContext& context) {
   }
   PlannedNode planned;
   planned.outputs.push_back({x.type, shape, {}, {}});
-  if (data_type_size_bytes(x.type) == 8)
-    planned.kernel = slice_kernel<std::uint64_t>(loop);
-  else if (data_type_size_bytes(x.type) == 4)
-    planned.kernel = slice_kernel<std::uint32_t>(loop);
-  else
-    planned.kernel = slice_kernel<std::uint8_t>(loop);
+  planned.kernel =
+      with_unit_of(x.type, [&loop]<typename Unit>() { return slice_kernel<Unit>(loop); });
   return planned;
 }
 

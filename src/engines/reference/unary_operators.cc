@@ -5,6 +5,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "engines/reference/activation.h"
+#include "engines/reference/element_types.h"
 #include "engines/reference/plan_functions.h"
 #include "kernels/kernels.h"
 
@@ -46,7 +48,7 @@ Result<PlannedNode> plan_kernel_map(const NodeContext& context, MapFunction func
 }
 
 // Operations that need two functions of x go through blocks on the stack.
-constexpr std::size_t kBlock = 256;
+constexpr std::size_t kBlock = kActivationBlock;
 using Block = std::array<float, kBlock>;
 
 // block(x, y, count) for blocks of up to kBlock values.
@@ -77,71 +79,6 @@ void gelu_by_tanh(const float* x, float* y, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) y[i] = 0.5F * x[i] * (1.0F + t[i]);
 }
 
-// max(x, 0) + log(1 + e), e = exp(-|x|); log(1 + e) = log(u) + (e - (u - 1)) / u with u = 1 + e.
-void softplus(const float* x, float* y, std::size_t count) {
-  Block e;
-  Block log_u;
-  for (std::size_t i = 0; i < count; ++i) e[i] = -std::fabs(x[i]);
-  kernels().exp(e.data(), e.data(), count);
-  for (std::size_t i = 0; i < count; ++i) log_u[i] = 1.0F + e[i];
-  kernels().log(log_u.data(), log_u.data(), count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const float u = 1.0F + e[i];
-    const float log1p = log_u[i] + (e[i] - (u - 1.0F)) / u;
-    y[i] = (x[i] < 0.0F ? 0.0F : x[i]) + log1p;
-  }
-}
-
-// Towards zero; values that the target cannot hold become its nearest, NaN becomes 0.
-template <typename From, typename To>
-To cast_value(From value) noexcept {
-  if constexpr (std::is_same_v<To, bool>) {
-    return value != From(0);
-  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    constexpr auto kLow = static_cast<From>(std::numeric_limits<To>::min());
-    if (!(value >= kLow)) return std::isnan(value) ? To(0) : std::numeric_limits<To>::min();
-    if (value >= -kLow) return std::numeric_limits<To>::max();
-    return static_cast<To>(value);
-  } else {
-    return static_cast<To>(value);
-  }
-}
-
-template <typename From, typename To>
-Result<PlannedNode> plan_cast_as(const NodeContext& context) {
-  const std::size_t count = context.input(0).element_count();
-  PlannedNode planned;
-  planned.outputs.push_back({data_type_of<To>(), context.input(0).shape, {}, {}});
-  if constexpr (std::is_same_v<From, To>) {
-    planned.outputs[0].alias_of_input = 0;
-  } else {
-    planned.kernel = [count](const Buffers& buffers) {
-      const From* x = buffers.input<From>(0);
-      To* y = buffers.output<To>(0);
-      for (std::size_t i = 0; i < count; ++i) y[i] = cast_value<From, To>(x[i]);
-    };
-  }
-  return planned;
-}
-
-template <typename From>
-Result<PlannedNode> plan_cast_from(const NodeContext& context, std::int64_t to) {
-  switch (to) {  // ONNX's TensorProto.DataType
-    case 1:
-      return plan_cast_as<From, float>(context);
-    case 6:
-      return plan_cast_as<From, std::int32_t>(context);
-    case 7:
-      return plan_cast_as<From, std::int64_t>(context);
-    case 9:
-      return plan_cast_as<From, bool>(context);
-    case 11:
-      return plan_cast_as<From, double>(context);
-    default:
-      return unsupported("ONNX element type " + std::to_string(to) + " is not supported");
-  }
-}
-
 // A bound of Clip: an attribute up to opset 10, an optional scalar input after that.
 struct ClipBound {
   bool is_input = false;
@@ -162,24 +99,6 @@ Result<ClipBound> clip_bound(const NodeContext& context, std::size_t index, cons
 
 Result<PlannedNode> plan_abs(const NodeContext& context) {
   return plan_float_map(context, [](float x) { return std::fabs(x); });
-}
-
-Result<PlannedNode> plan_cast(const NodeContext& context) {
-  const std::int64_t to = context.int_attribute("to", 0);
-  context.ignore_attribute("saturate");    // concerns float8 alone
-  context.ignore_attribute("round_mode");  // likewise
-  switch (context.input(0).type) {
-    case DataType::kFloat32:
-      return plan_cast_from<float>(context, to);
-    case DataType::kFloat64:
-      return plan_cast_from<double>(context, to);
-    case DataType::kInt64:
-      return plan_cast_from<std::int64_t>(context, to);
-    case DataType::kInt32:
-      return plan_cast_from<std::int32_t>(context, to);
-    default:
-      return plan_cast_from<bool>(context, to);
-  }
 }
 
 Result<PlannedNode> plan_ceil(const NodeContext& context) {
@@ -277,7 +196,7 @@ Result<PlannedNode> plan_sign(const NodeContext& context) {
   return plan_float_map(context, [](float x) { return x > 0.0F ? 1.0F : (x < 0.0F ? -1.0F : x); });
 }
 Result<PlannedNode> plan_softplus(const NodeContext& context) {
-  return plan_blocks(context, softplus);
+  return plan_blocks(context, softplus_block);
 }
 Result<PlannedNode> plan_sqrt(const NodeContext& context) {
   return plan_float_map(context, [](float x) { return std::sqrt(x); });

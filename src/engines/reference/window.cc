@@ -79,7 +79,6 @@ Status count_outputs(Window& window, bool rounds_up) {
 }  // namespace
 
 Result<Window> read_window(const NodeContext& context, const Shape& kernel) {
-  TOCSIN_RETURN_IF_ERROR(context.require_float(0));
   const Operand& x = context.input(0);
   if (x.rank() != 3 && x.rank() != 4)
     return unsupported("only one or two spatial dimensions are supported, X is " +
