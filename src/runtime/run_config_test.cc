@@ -43,7 +43,7 @@ TEST(RunConfig, ResolvesPathsAgainstTheFolderOfTheFile) {
   EXPECT_EQ(config->source.file.path, "/folder/feed.gz");
   EXPECT_EQ(config->model.package, "/models/m");
   EXPECT_EQ(config->output.folder, "/folder/out");
-  EXPECT_EQ(config->model.engine, "reference");
+  EXPECT_EQ(config->model.engine, "native");
   EXPECT_FALSE(config->source.file.format.has_value());
 }
 
