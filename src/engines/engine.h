@@ -73,6 +73,9 @@ struct SessionOptions {
   // Shapes the session is bound to: window models are run as [batch, steps, features].
   std::int64_t batch_max = 1;
   std::int64_t steps = 0;  // value of the free time axis; 0: the model has none
+  // For streams: states are carried from frame to frame without an end, and scores begin once
+  // `steps` frames were seen.
+  bool carried = false;
   // Whether batches below batch_max are run too: an engine that prepares for each shape does so at
   // load. False: batch_max alone.
   bool batch_varies = true;
