@@ -50,6 +50,7 @@ class PreparedGraph {
   // One a value; set where it is a weight or depends on weights alone.
   const std::vector<std::optional<Tensor>>& constants() const noexcept { return constants_; }
   WeightStore& weights() noexcept { return weights_; }
+  const WeightStore& weights() const noexcept { return weights_; }
 
  private:
   PreparedGraph(Graph graph, const QuantisationOptions& quantisation)
