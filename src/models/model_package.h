@@ -98,6 +98,7 @@ struct ModelPackage {
   float normalisation_clip = 0;             // result clamped to [-clip, clip]; 0: not
   std::int64_t steps = 0;                   // window length by default
   std::vector<std::int64_t> steps_allowed;  // all lengths it was checked for, rising
+  bool carried = false;  // states go on from frame to frame; scores begin after `steps` frames
   BurstTarget target;
   float threshold = 0;
   float release_threshold = 0;

@@ -133,6 +133,7 @@ class PackageYaml {
     window.require("steps", steps, IntegerRange{1, kStepsMax});
     check(window, "steps", allowed.empty() || std::ranges::find(allowed, steps) != allowed.end(),
           "one of steps_allowed");
+    window.read("carried", package_.carried);
     package_.steps = steps;
     package_.steps_allowed = std::move(allowed);
   }

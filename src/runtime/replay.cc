@@ -1,4 +1,4 @@
-// The same FrameBuilder and WindowScorer as in the run, stopped at the recorded position.
+// The same FrameBuilder and scorer as in the run, stopped at the recorded position.
 #include "runtime/replay.h"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 #include "models/model_package.h"
 #include "runtime/frame_builder.h"
 #include "runtime/run.h"
-#include "scoring/window_scorer.h"
+#include "scoring/ahead_scorer.h"
 #include "sinks/sink.h"
 
 namespace tocsin {
@@ -48,7 +48,7 @@ bool same_frame(const FeatureFrame& a, const FeatureFrame& b) noexcept {
 }
 
 // Scores the window that ends with `frame`, which is the recorded one.
-Result<ReplayReport> compare(const FoundDecision& found, WindowScorer& scorer,
+Result<ReplayReport> compare(const FoundDecision& found, Scorer& scorer,
                              const FeatureFrame& frame) {
   const DecisionRecord& recorded = found.decision.decision;
   ReplayReport report;
@@ -90,7 +90,7 @@ Result<ReplayReport> replay_decision(const FoundDecision& found, const ReplayOpt
           found, options.package_path.empty() ? config.model.package : options.package_path));
   TOCSIN_ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, open_source(config.source, clock));
   FrameBuilder builder(model.schema, *source, clock);
-  WindowScorer scorer(std::move(model));
+  const std::unique_ptr<Scorer> scorer = make_scorer(std::move(model));
 
   const DecisionRecord& recorded = found.decision.decision;
   EventBatch batch;
@@ -101,12 +101,12 @@ Result<ReplayReport> replay_decision(const FoundDecision& found, const ReplayOpt
   for (std::uint64_t record = 0; (status = source->next(batch)) == SourceStatus::kEvents;
        ++record) {
     for (std::size_t index = 0; builder.next_frame(batch, index, frame, durations);) {
-      while (known_keys <= frame.instrument) TOCSIN_RETURN_IF_ERROR(scorer.add_key(known_keys++));
-      scorer.push(frame.instrument, frame);
+      while (known_keys <= frame.instrument) TOCSIN_RETURN_IF_ERROR(scorer->add_key(known_keys++));
+      scorer->push(frame.instrument, frame);
       if (frame.position == recorded.frame.position &&
           frame.frame_number == recorded.frame.frame_number &&
           source->instruments()[frame.instrument].symbol == found.decision.symbol)
-        return compare(found, scorer, frame);
+        return compare(found, *scorer, frame);
     }
     if (record % kRecordsBetweenProgress == 0)
       on_progress({.share = source->progress(), .event_count = source->counters().events});

@@ -197,14 +197,18 @@ Status open_and_check(LoadedModel& model, Engine& engine) {
   TOCSIN_RETURN_IF_ERROR(check.run());
   model.sample_count = static_cast<std::size_t>(samples->inputs.shape.front());
   model.worst_sample_error = check.worst_error();
-  if (!model.options.ahead) return {};
+  if (!model.options.ahead && !model.package.carried) return {};
+  SessionOptions stream_options = session_options;
+  stream_options.carried = model.package.carried;
   Result<std::unique_ptr<WindowStream>> stream =
-      engine.load_stream(model.package.onnx_path, session_options);
+      engine.load_stream(model.package.onnx_path, stream_options);
   if (stream.ok()) {
     model.stream = std::move(*stream);
     return check_stream(model, *samples);
   }
   if (stream.error().code() != ErrorCode::kUnimplemented) return stream.error();
+  if (model.package.carried)
+    return refused("window.carried: states cannot be carried: " + stream.error().message());
   model.whole_reason = stream.error().message();
   return {};
 }

@@ -53,6 +53,8 @@ class WindowScorer final : public Scorer {
   // For a scorer around this one: a window that it scored by itself, and one that it could not.
   void count_scored() noexcept { ++counters_.windows_scored; }
   void count_whole() noexcept { ++counters_.whole_windows; }
+  // The same for an output that is no number and cannot be computed here.
+  ScoreStatus fail(float output) noexcept;
 
   // P(event) for one window of normalised values [steps, features]. False: the engine failed or the
   // output is not finite; `score` is not written.
