@@ -81,7 +81,7 @@ TEST_F(AheadScorerTest, GivesTheBitsOfWholeWindowsForEachOfManyKeys) {
 
 // What they are afterwards: CarriedStatesAreThoseOfAllFramesSinceTheReset, of the engine.
 TEST_F(AheadScorerTest, CarriedStatesBeginLikeAWindow) {
-  const std::unique_ptr<Scorer> carried = make_scorer(load(false, true));
+  const std::unique_ptr<Scorer> carried = make_scorer(load(false, true), {0.75F, 0.5F});
   WindowScorer whole(load(false));
   ASSERT_TRUE(carried->add_key(0).ok());
   ASSERT_TRUE(whole.add_key(0).ok());
