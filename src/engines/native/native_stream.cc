@@ -296,6 +296,7 @@ bool NativeStream::work_ahead() noexcept {
     }
     return true;
   }
+  kernels().stay_awake();  // the caller is waiting for a frame
   return false;
 }
 
