@@ -164,7 +164,7 @@ TEST_F(GuardedScorerTest, WholeWindowsGiveTheBitsOfWindowsWorkedAhead) {
     ASSERT_EQ(status, whole->score(0, w));
     ASSERT_EQ(status, full->score(0, f));
     ASSERT_EQ(std::bit_cast<std::uint32_t>(a), std::bit_cast<std::uint32_t>(w)) << at;
-    if (is_within_band(f, 0, thresholds_)) ASSERT_EQ(a, f);
+    ASSERT_TRUE(!is_within_band(f, 0, thresholds_) || a == f);
     low_count += a != f ? 1 : 0;
     while (ahead->work_ahead()) {
     }
