@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "cli/exit_code.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's own
 class App;
 }
 

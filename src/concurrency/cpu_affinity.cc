@@ -31,6 +31,12 @@ Error not_a_list(std::string_view text) {
                "expected CPUs like 0-3,8, found '" + std::string(text) + "'");
 }
 
+Error not_usable(const CpuList& cpus, const CpuList& usable) {
+  return Error(ErrorCode::kInvalidArgument, "this process may not use all of the CPUs " +
+                                                cpu_list_text(cpus) + ", only " +
+                                                cpu_list_text(usable));
+}
+
 bool read_number(std::string_view text, int& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc() && end == text.data() + text.size() && number >= 0 &&
@@ -85,22 +91,28 @@ CpuList usable_cpus() {
   return cpus;
 }
 
+// The kernel is asked rather than the mask so far: that of a system booted with isolcpus leaves out
+// the very CPUs that threads are bound to.
 Status run_on_cpus(const CpuList& cpus) {
   const Mask mask = empty_mask();
   constexpr std::size_t kSize = CPU_ALLOC_SIZE(kCpusMax);
   if (mask == nullptr) return Error(ErrorCode::kResourceExhausted, "no memory for a CPU mask");
-  const CpuList usable = usable_cpus();
-  for (const int cpu : cpus) {
-    if (!std::ranges::binary_search(usable, cpu))
-      return Error(ErrorCode::kInvalidArgument,
-                   "CPU " + std::to_string(cpu) +
-                       " is not one that this process may use: " + cpu_list_text(usable));
-    CPU_SET_S(static_cast<std::size_t>(cpu), kSize, mask.get());
-  }
   if (cpus.empty()) return Error(ErrorCode::kInvalidArgument, "a thread needs a CPU to run on");
-  if (::sched_setaffinity(0, kSize, mask.get()) == 0) return {};
-  return Error(ErrorCode::kPermissionDenied,
-               "binding a thread to the CPUs " + cpu_list_text(cpus) + ": " + std::strerror(errno));
+  const CpuList before = usable_cpus();
+  for (const int cpu : cpus) CPU_SET_S(static_cast<std::size_t>(cpu), kSize, mask.get());
+  if (::sched_setaffinity(0, kSize, mask.get()) != 0) {
+    if (errno != EINVAL)
+      return Error(
+          ErrorCode::kPermissionDenied,
+          "binding a thread to the CPUs " + cpu_list_text(cpus) + ": " + std::strerror(errno));
+    return not_usable(cpus, before);
+  }
+  // What is not there or not allowed is left out without a word.
+  if (usable_cpus() == cpus) return {};
+  CPU_ZERO_S(kSize, mask.get());
+  for (const int cpu : before) CPU_SET_S(static_cast<std::size_t>(cpu), kSize, mask.get());
+  ::sched_setaffinity(0, kSize, mask.get());
+  return not_usable(cpus, before);
 }
 
 }  // namespace tocsin

@@ -21,7 +21,7 @@ std::string cpu_list_text(const CpuList& cpus);
 // That the calling thread may run on: its affinity mask, within what its control group allows.
 CpuList usable_cpus();
 // Binds the calling thread, and with it the threads that it starts from now on. kInvalidArgument: a
-// CPU that this process may not use; the message names those it may.
+// CPU that is not there or that this process may not use; the message names those that it uses.
 Status run_on_cpus(const CpuList& cpus);
 
 }  // namespace tocsin

@@ -1,4 +1,4 @@
-// Spins 100 cycles, yields 100, then sleeps 50 us a cycle until there is work again.
+// Spins 100 cycles, yields 100, then sleeps 50 us a cycle until there is work again; or only spins.
 #include "concurrency/idle_strategy.h"
 
 #include <chrono>
@@ -26,6 +26,10 @@ void pause_cpu() noexcept {
 void IdleStrategy::idle(std::uint32_t work_count) noexcept {
   if (work_count > 0) {
     idle_cycles_ = 0;
+    return;
+  }
+  if (policy_ == IdlePolicy::kSpin) {
+    pause_cpu();
     return;
   }
   if (idle_cycles_ < kYieldCycles) ++idle_cycles_;

@@ -57,8 +57,8 @@ class Source {
   // its number in MarketEvent::record; record numbers rise. Allocates nothing after warm-up.
   virtual SourceStatus next(EventBatch& batch) noexcept = 0;
 
-  // Whether a record waits whose time has come. A source without a pace of its own never says so: its
-  // records come when they are asked for.
+  // Whether a record waits whose time has come. A source without a pace of its own never says so:
+  // its records come when they are asked for.
   virtual bool is_due() noexcept { return false; }
 
   // Valid after next() returned kError.

@@ -1,7 +1,6 @@
 // What a product with low-precision weights costs per instruction set, for one row and for many,
-// beside FP32; the weights lie in a ring of copies larger than L1, as those of a model do. The
-// answers are compared with the default instruction set's bits first. Smoke:
-// --benchmark_min_time=0.001
+// beside FP32, with weights in a ring of copies larger than L1, as a model's are. The answers are
+// compared with the default instruction set's bits first. Smoke: --benchmark_min_time=0.001
 #include <benchmark/benchmark.h>
 
 #include <memory>

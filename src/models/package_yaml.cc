@@ -183,6 +183,7 @@ class PackageYaml {
     check(reader, key, numbers.size() == package_.features.size(),
           std::to_string(package_.features.size()) + " numbers, one a feature");
     std::vector<float> floats;
+    floats.reserve(numbers.size());
     for (const double number : numbers) floats.push_back(static_cast<float>(number));
     const bool fit = std::ranges::all_of(
         floats, [min](float value) { return std::isfinite(value) && value > min; });

@@ -9,11 +9,13 @@
 #include <optional>
 #include <thread>
 
+#include "concurrency/cpu_affinity.h"
 #include "decision/alert_id.h"
 #include "engines/engine.h"
 #include "ingest/paced_source.h"
 #include "kernels/isa.h"
 #include "models/model_package.h"
+#include "runtime/locked_memory.h"
 #include "runtime/pipeline.h"
 #include "scoring/guarded_scorer.h"
 #include "scoring/loaded_model.h"
@@ -31,6 +33,8 @@ namespace {
 constexpr std::size_t kDecisionRingCapacity = 1024;
 constexpr std::int64_t kProgressIntervalNs = 50'000'000;
 constexpr std::uint64_t kRecordsBetweenProgress = 64;
+constexpr std::string_view kCpuKey = "runtime.cpu";
+constexpr std::string_view kSinkCpuKey = "runtime.sink_cpu";
 constexpr std::string_view kFolderLine = "# paths are relative to ";
 
 // Everything that lives as long as the run; built in open(), used by both threads.
@@ -143,6 +147,15 @@ Status open_sinks(const RunConfig& config, const RunHooks& hooks, RunState& stat
   return {};
 }
 
+std::string machine_text(const RuntimeConfig& runtime) {
+  const auto place = [](std::int64_t cpu) {
+    return cpu < 0 ? std::string("any CPU") : fmt::format("CPU {}", cpu);
+  };
+  return fmt::format("pipeline on {}, outputs on {} ({} when idle), memory {}", place(runtime.cpu),
+                     place(runtime.sink_cpu), runtime.idle == IdlePolicy::kSpin ? "spin" : "sleep",
+                     runtime.lock_memory ? "locked" : "not locked");
+}
+
 void log_choices(const RunConfig& config, const RunState& state) {
   const LoadedModel& model = state.scorer->model();
   const DecisionPolicyOptions& policy = state.policy->options();
@@ -167,11 +180,35 @@ void log_choices(const RunConfig& config, const RunState& state) {
         precision_name(model.precision), band.width, band.quantile, band.worst_error,
         band.confidence));
   }
+  log_info(machine_text(config.runtime));
   log_info(fmt::format(
       "alert at {:.4f} or above, released below {:.4f}, cooldown {} ms; {} samples of the package "
       "checked, worst error {:.2g}",
       policy.threshold, policy.release_threshold, config.decision.cooldown_ms, model.sample_count,
       model.worst_sample_error));
+}
+
+// A thread inherits the CPUs of the one that starts it, whose own are put back.
+template <typename Start>
+Status start_on_cpu(std::int64_t cpu, std::string_view key, const Start& start) {
+  if (cpu < 0) {
+    start();
+    return {};
+  }
+  const CpuList before = usable_cpus();
+  const Status bound = run_on_cpus({static_cast<int>(cpu)});
+  if (!bound.ok()) return bound.error().within(key);
+  start();
+  return run_on_cpus(before);
+}
+
+// Whether the machine gives what is asked of it, before anything is written.
+Status take_machine(const RuntimeConfig& runtime) {
+  TOCSIN_RETURN_IF_ERROR(start_on_cpu(runtime.cpu, kCpuKey, [] {}));
+  TOCSIN_RETURN_IF_ERROR(start_on_cpu(runtime.sink_cpu, kSinkCpuKey, [] {}));
+  if (!runtime.lock_memory) return {};
+  const Status locked = lock_memory();
+  return locked.ok() ? locked : locked.error().within("runtime.lock_memory");
 }
 
 Result<std::unique_ptr<RunState>> open(const RunConfig& config, const RunHooks& hooks,
@@ -199,6 +236,7 @@ Result<std::unique_ptr<RunState>> open(const RunConfig& config, const RunHooks& 
       make_scorer(std::move(model), {.alert = state->policy->options().threshold,
                                      .release = state->policy->options().release_threshold});
   state->failures.emplace(config.output.folder);
+  TOCSIN_RETURN_IF_ERROR(take_machine(config.runtime));
   TOCSIN_RETURN_IF_ERROR(open_sinks(config, hooks, *state));
   log_choices(config, *state);
   return state;
@@ -380,7 +418,9 @@ Result<RunSummary> run(const RunConfig& config, const RunHooks& hooks, Clock& cl
                     .ledger = *state->ledger,
                     .run = state->start,
                     .sinks = sink_list},
-                   {.flush_interval_ns = config.output.sync_interval_ms * 1'000'000, .outbox = {}});
+                   {.flush_interval_ns = config.output.sync_interval_ms * 1'000'000,
+                    .outbox = {},
+                    .idle = config.runtime.idle});
   Pipeline pipeline({.source = *state->source,
                      .scorer = *state->scorer,
                      .policy = *state->policy,
@@ -393,10 +433,14 @@ Result<RunSummary> run(const RunConfig& config, const RunHooks& hooks, Clock& cl
                      .sample_every = static_cast<std::uint64_t>(config.output.sample_every)});
   SharedProgress progress;
   PipelineOutcome outcome;
-  sinks.start();
+  TOCSIN_RETURN_IF_ERROR(
+      start_on_cpu(config.runtime.sink_cpu, kSinkCpuKey, [&] { sinks.start(); }));
   const std::int64_t start_ns = clock.monotonic_time_ns();
   {
-    const std::jthread worker([&] { outcome = drive(pipeline, *state, hooks.stop, progress); });
+    std::jthread worker;
+    TOCSIN_RETURN_IF_ERROR(start_on_cpu(config.runtime.cpu, kCpuKey, [&] {
+      worker = std::jthread([&] { outcome = drive(pipeline, *state, hooks.stop, progress); });
+    }));
     while (!progress.done.load(std::memory_order_acquire)) {
       clock.sleep_until(clock.monotonic_time_ns() + kProgressIntervalNs);
       if (sinks.failed()) progress.give_up.store(true, std::memory_order_release);

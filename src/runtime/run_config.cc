@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::int64_t kStepsMax = 4096;
 constexpr std::int64_t kCooldownMsMax = 86'400'000;
+constexpr std::int64_t kCpuMax = 65'535;
 constexpr double kSpeedMax = 1e6;
 
 std::string resolved(const std::string& path, const std::string& folder) {
@@ -78,6 +79,18 @@ void read_output(YamlReader reader, const std::string& folder, OutputConfig& out
   reader.read("sqlite", output.sqlite);
 }
 
+void read_runtime(YamlReader reader, RuntimeConfig& runtime) {
+  static constexpr std::array<std::string_view, 2> kIdle = {"sleep", "spin"};
+  reader.read("cpu", runtime.cpu, {.min = 0, .max = kCpuMax});
+  reader.read("sink_cpu", runtime.sink_cpu, {.min = 0, .max = kCpuMax});
+  reader.read("lock_memory", runtime.lock_memory);
+  std::size_t idle = 0;
+  reader.read_choice("idle", idle, kIdle);
+  runtime.idle = static_cast<IdlePolicy>(idle);
+  if (runtime.idle == IdlePolicy::kSpin && runtime.cpu >= 0 && runtime.cpu == runtime.sink_cpu)
+    reader.fail("sink_cpu", "another CPU than 'cpu' for a thread that spins");
+}
+
 Result<RunConfig> read_from(YamlReader reader, const std::string& folder) {
   RunConfig config;
   config.folder = folder;
@@ -86,6 +99,7 @@ Result<RunConfig> read_from(YamlReader reader, const std::string& folder) {
   read_model(reader.child("model"), folder, config.model);
   read_decision(reader.child("decision"), config.decision);
   read_output(reader.child("output"), folder, config.output);
+  read_runtime(reader.child("runtime"), config.runtime);
   TOCSIN_RETURN_IF_ERROR(reader.finish());
   config.effective_yaml = reader.effective();
   return config;

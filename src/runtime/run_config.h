@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "concurrency/idle_strategy.h"
 #include "decision/decision_policy.h"
 #include "ingest/source.h"
 
@@ -39,12 +40,21 @@ struct OutputConfig {
   bool sqlite = true;
 };
 
+// How the run uses the machine; no result depends on it.
+struct RuntimeConfig {
+  std::int64_t cpu = -1;  // the pipeline's thread runs there alone; -1: where the system puts it
+  std::int64_t sink_cpu = -1;            // the same for the thread behind it: ledger and alerts
+  bool lock_memory = false;              // all of it, before the first event
+  IdlePolicy idle = IdlePolicy::kSleep;  // the sinks' thread, between decisions
+};
+
 struct RunConfig {
   std::string name;
   SourceConfig source;
   ModelConfig model;
   DecisionConfig decision;
   OutputConfig output;
+  RuntimeConfig runtime;
   std::string folder;          // absolute: what relative paths are relative to
   std::string effective_yaml;  // every value in effect, as read back by the same reader
 };

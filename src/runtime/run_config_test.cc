@@ -64,6 +64,28 @@ TEST(RunConfig, RefusesValuesOutOfRange) {
   EXPECT_EQ(error_of(with("output:\n", "decision:\n  threshold: 0.5\noutput:\n")), "");
 }
 
+TEST(RunConfig, ReadsWhichCpusMemoryAndIdlingToUse) {
+  const auto runtime = [](const std::string& text) {
+    return parse_run_config(with("output:\n", "runtime: " + text + "\noutput:\n"), "t", "/");
+  };
+  const Result<RunConfig> none = runtime("{}");
+  ASSERT_TRUE(none.ok()) << none.error().message();
+  EXPECT_EQ(none->runtime.cpu, -1);
+  EXPECT_EQ(none->runtime.sink_cpu, -1);
+  EXPECT_FALSE(none->runtime.lock_memory);
+  EXPECT_EQ(none->runtime.idle, IdlePolicy::kSleep);
+  const Result<RunConfig> all = runtime("{cpu: 3, sink_cpu: 0, lock_memory: true, idle: spin}");
+  ASSERT_TRUE(all.ok()) << all.error().message();
+  EXPECT_EQ(all->runtime.cpu, 3);
+  EXPECT_EQ(all->runtime.sink_cpu, 0);
+  EXPECT_TRUE(all->runtime.lock_memory);
+  EXPECT_EQ(all->runtime.idle, IdlePolicy::kSpin);
+  EXPECT_TRUE(runtime("{cpu: 3, sink_cpu: 3}").ok());
+  for (const char* wrong : {"{cpu: -1}", "{cpu: 65536}", "{sink_cpu: x}", "{lock_memory: 1}",
+                            "{idle: yield}", "{cpus: 3}", "{cpu: 3, sink_cpu: 3, idle: spin}"})
+    EXPECT_FALSE(runtime(wrong).ok()) << wrong;
+}
+
 TEST(RunConfig, EffectiveValuesReadBackTheSame) {
   const Result<RunConfig> config = parse_run_config(kMinimal, "test.yaml", "/folder");
   ASSERT_TRUE(config.ok());

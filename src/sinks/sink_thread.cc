@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "concurrency/idle_strategy.h"
-
 namespace tocsin {
 namespace {
 
@@ -44,7 +42,7 @@ Status SinkThread::stop() {
 }
 
 void SinkThread::run(const std::stop_token& stop) noexcept {
-  IdleStrategy idle;
+  IdleStrategy idle(options_.idle);
   while (!stop.stop_requested()) idle.idle(duty_cycle());
   end_sync_thread();
   finish();

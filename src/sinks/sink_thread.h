@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "concurrency/idle_strategy.h"
 #include "concurrency/spsc_ring.h"
 #include "events/decision.h"
 #include "sinks/alert_outbox.h"
@@ -25,6 +26,7 @@ struct SinkThreadOptions {
   std::uint64_t flush_record_count = 4096;       // decisions taken since the last flush, or
   std::int64_t flush_interval_ns = 100'000'000;  // time since it: whichever comes first
   AlertOutboxOptions outbox;
+  IdlePolicy idle = IdlePolicy::kSleep;  // between decisions
 };
 
 struct SinkThreadCounters {
