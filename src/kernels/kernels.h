@@ -238,8 +238,8 @@ struct KernelTable {
   void (*attend)(const AttendCall& call) noexcept;
   void (*pooled)(const PooledCall& call) noexcept;
   // A few vector operations that have no result: a core puts its wide units to sleep after some 20
-  // us without work for them, and runs at a fraction of its speed while they wake up. For loops that
-  // wait.
+  // us without work for them, and runs at a fraction of its speed while they wake up. For loops
+  // that wait.
   void (*stay_awake)() noexcept;
   MapFunction exp;      // 0.99 ulp; +inf above 88.7228, subnormal below -87.34, 0 below -103.98
   MapFunction expm1;    // 1.45 ulp; e^x - 1

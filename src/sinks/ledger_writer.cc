@@ -192,9 +192,9 @@ Status LedgerWriter::flush() {
 Status LedgerWriter::sync(const LedgerCheckpoint& checkpoint) {
   const std::scoped_lock lock(sync_mutex_);
   if (checkpoint.records <= flushed_records_) return {};
-  const Status synced = segment_->sync();
-  sync_failed_ = !synced.ok();
-  TOCSIN_RETURN_IF_ERROR(synced);
+  sync_failed_ = true;
+  TOCSIN_RETURN_IF_ERROR(segment_->sync());
+  sync_failed_ = false;
   TOCSIN_RETURN_IF_ERROR(replace_file(ledger_head_path(options_.folder),
                                       encode_head({checkpoint.records, checkpoint.head})));
   flushed_records_ = checkpoint.records;
