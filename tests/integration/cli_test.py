@@ -314,6 +314,62 @@ class Machine(CliCase):
         tocsin(*command, "--engines", "native,abacus", code=2)
 
 
+class Precision(CliCase):
+    def quantize(self, *options, code=0, version=2):
+        out = self.folder / "models/btcusdt_burst_lstm" / str(version)
+        package = SOURCE / "models/btcusdt_burst_lstm/1"
+        config = SOURCE / "config/btcusdt.yaml"
+        return out, tocsin("quantize", package, "--config", config, "-o", out, *options, code=code)
+
+    def test_a_quantised_package_alerts_like_full_precision_and_replays_equal(self):
+        out, done = self.quantize("--json")
+        report = json.loads(done.stdout)
+        self.assertEqual(report["samples"], 5000)
+        self.assertEqual(report["band"]["kind"], "quantile")
+        self.assertLess(report["bytes"], report["bytes_float32"] / 3)
+        tocsin("models", "verify", self.folder / "models")
+        alerts = {}
+        for name, extra in (("int8", ""), ("float32", ", precision: float32")):
+            config = self.config(name=name, source=BTCUSDT)
+            text = config.read_text().replace(f"{SOURCE}/models/equity_burst_gru", f"{out}{extra}")
+            config.write_text(text)
+            summary = json.loads(tocsin("run", config, "--json").stdout)
+            self.assertEqual(summary["precision"], name)
+            alerts[name] = [alert["id"] for alert in summary["alert_list"]]
+            if name == "int8":
+                self.assertGreater(summary["rescored"], 0)
+                self.assertLess(summary["rescored"], summary["windows_scored"] / 20)
+            else:
+                self.assertEqual(summary["rescored"], 0)
+        self.assertGreater(len(alerts["int8"]), 0)
+        self.assertEqual(alerts["int8"], alerts["float32"])
+        for alert_id in alerts["int8"]:
+            replay = tocsin("replay", alert_id, "--in", self.folder / "int8", "--json")
+            self.assertTrue(json.loads(replay.stdout)["equal"])
+
+    def test_quantize_refuses_too_few_samples_and_a_version_that_exists(self):
+        out, done = self.quantize("--sample-count", "999", code=3)
+        self.assertIn("at least 1000 sample windows are needed, found 999", done.stderr)
+        self.assertFalse(out.exists())
+        self.quantize("--precision", "bfloat16")
+        self.assertIn("exists already", self.quantize(code=2)[1].stderr)
+        self.quantize("--method", "hope", code=2)
+
+    def test_the_audit_of_precisions_says_what_they_do_to_decisions(self):
+        audit = ("precision", "audit", SOURCE / "models/btcusdt_burst_lstm")
+        report = json.loads(
+            tocsin(*audit, "--config", SOURCE / "config/btcusdt.yaml", "--json").stdout
+        )
+        rows = {row["precision"]: row for row in report["precisions"]}
+        self.assertEqual(list(rows), ["float32", "bfloat16", "float16", "int8"])
+        self.assertEqual(rows["float32"]["flips"], 0)
+        self.assertGreater(rows["int8"]["flips"], 0)
+        for row in rows.values():
+            self.assertEqual(row["flips_with_band"], 0)
+            self.assertGreater(row["auc_change"], -0.005)
+        tocsin(*audit, code=2)
+
+
 class Readme(CliCase):
     def test_every_command_of_the_readme_runs(self):
         text = (SOURCE / "README.md").read_text()
@@ -338,7 +394,8 @@ class Readme(CliCase):
         for command in ("run", "inspect", "replay", "plot", "engines", "audit verify", "audit show",
                         "models list", "models verify", "models show", "features list",
                         "features export", "config check", "config show", "bench pipeline",
-                        "bench engines", "doctor host", "doctor contention"):
+                        "bench engines", "doctor host", "doctor contention", "quantize",
+                        "precision audit"):
             self.assertIn("Example:", tocsin(*command.split(), "--help").stdout, command)
 
 
