@@ -61,7 +61,7 @@ TEST_F(PackageYamlTest, ReadsEveryKey) {
 
 // One fault a line: what is replaced, by what, and what the message must say.
 TEST_F(PackageYamlTest, RefusesEachBrokenRuleByName) {
-  const struct {
+  static constexpr struct {
     const char* from;
     const char* to;
     const char* message;

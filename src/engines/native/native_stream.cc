@@ -241,7 +241,8 @@ std::uint8_t* NativeStream::quantised_of(Key& key, const Layer& layer,
 }
 
 const float* NativeStream::run_rows(RowPlan& rows) noexcept {
-  const float* source = sources_[static_cast<std::size_t>(rows.layer + 1)];
+  const int index = rows.layer + 1;
+  const float* source = sources_[static_cast<std::size_t>(index)];
   if (!rows.plan) return source;
   const void* input = source;
   const std::span<const void* const> inputs(&input, 1);
