@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "cli/exit_code.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's own
 class App;
 }
 
@@ -35,6 +35,8 @@ void add_features_command(CLI::App& app, CommandContext& context);
 void add_inspect_command(CLI::App& app, CommandContext& context);
 void add_models_command(CLI::App& app, CommandContext& context);
 void add_plot_command(CLI::App& app, CommandContext& context);
+void add_precision_command(CLI::App& app, CommandContext& context);
+void add_quantize_command(CLI::App& app, CommandContext& context);
 void add_replay_command(CLI::App& app, CommandContext& context);
 void add_run_command(CLI::App& app, CommandContext& context);
 // Below `tocsin bench`.

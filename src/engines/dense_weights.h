@@ -34,6 +34,8 @@ class DenseWeights {
   float input_scale() const noexcept { return input_scale_; }
   // Of the packed weights.
   std::size_t size_bytes() const noexcept;
+  // The packed matrix in FP32, whose panels are matrices of their own; null in other precisions.
+  const PackedMatrix* float32() const noexcept { return std::get_if<PackedMatrix>(&packed_); }
   // What run() needs to work on that many rows; 0 unless INT8. Any alignment.
   std::size_t scratch_bytes(std::size_t row_count) const noexcept;
 

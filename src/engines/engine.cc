@@ -19,10 +19,19 @@ std::size_t data_type_size_bytes(DataType type) noexcept {
   return kSizes[static_cast<std::size_t>(type)];
 }
 
-std::string_view precision_name(Precision precision) noexcept {
-  static constexpr std::array<std::string_view, 4> kNames = {"float32", "bfloat16", "float16",
+namespace {
+constexpr std::array<std::string_view, 4> kPrecisionNames = {"float32", "bfloat16", "float16",
                                                              "int8"};
-  return kNames[static_cast<std::size_t>(precision)];
+}  // namespace
+
+std::string_view precision_name(Precision precision) noexcept {
+  return kPrecisionNames[static_cast<std::size_t>(precision)];
+}
+
+std::optional<Precision> precision_of(std::string_view name) noexcept {
+  const auto found = std::ranges::find(kPrecisionNames, name);
+  if (found == kPrecisionNames.end()) return {};
+  return static_cast<Precision>(found - kPrecisionNames.begin());
 }
 
 Status check_precision(const EngineInfo& info, const SessionOptions& options) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -58,6 +59,7 @@ struct TensorView {
 
 enum class Precision : std::uint8_t { kFloat32, kBfloat16, kFloat16, kInt8 };
 std::string_view precision_name(Precision precision) noexcept;  // "float32", "int8", ...
+std::optional<Precision> precision_of(std::string_view name) noexcept;
 
 // What low precision needs to know of a model's activations: for the ONNX name of each value that
 // enters a quantised product, the real value of one integer step (symmetric, zero point 0). `tocsin
@@ -73,6 +75,9 @@ struct SessionOptions {
   // Shapes the session is bound to: window models are run as [batch, steps, features].
   std::int64_t batch_max = 1;
   std::int64_t steps = 0;  // value of the free time axis; 0: the model has none
+  // For streams: states are carried from frame to frame without an end, and scores begin once
+  // `steps` frames were seen.
+  bool carried = false;
   // Whether batches below batch_max are run too: an engine that prepares for each shape does so at
   // load. False: batch_max alone.
   bool batch_varies = true;
@@ -89,6 +94,8 @@ class Session {
                    std::span<const TensorView> outputs) noexcept = 0;
   // Why the last run() failed.
   virtual const Error& error() const noexcept = 0;
+  // Of the weights as they are kept for products; 0: the engine does not say.
+  virtual std::size_t weight_bytes() const noexcept { return 0; }
 };
 
 // A loaded model that works ahead on the sliding windows of many keys: what does not need a

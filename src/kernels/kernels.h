@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "kernels/isa.h"
 #include "kernels/low_precision.h"
@@ -74,31 +75,118 @@ struct GruOutputCall {
   float* hidden = nullptr;  // units: h in, h' out
 };
 
-// Softmax of `count` values `stride` apart:
-//   m = -inf, s = +0; in index order: x > m ? (s = fma(s, exp(m - x), 1), m = x)
-//                                     : x == -inf ? nothing : (s = s + exp(x - m))
-//   s = s + (m - m)  (NaN where a +inf or nothing but -inf was seen);  y = exp(x - m) / s
-// Logarithmic: y = (x - m) - log(s). Any NaN or +inf among the values makes all of them NaN.
+// y[r, n] = bias[r] + sum over k of a[r, k] * b[k, n]: a product whose right-hand side lies in
+// memory as it comes. Row k of b starts at b + b_offsets[k]: rows may overlap, as those of a
+// convolution do. The definition of the sum is that of dense.
+struct ProductCall {
+  std::size_t row_count = 0;
+  std::size_t input_count = 0;   // number of k
+  std::size_t column_count = 0;  // number of n
+  const float* a = nullptr;      // row r at a + r * a_stride
+  std::size_t a_stride = 0;
+  const float* b = nullptr;
+  const std::size_t* b_offsets = nullptr;  // input_count of them, in floats
+  const float* bias = nullptr;             // one a row; null: +0
+  float* y = nullptr;                      // row r at y + r * y_stride; overlaps a and b nowhere
+  std::size_t y_stride = 0;
+};
+
+// What one step of an element-wise program does to the value v, which starts as x, with its operand
+// a. Comparisons are false for NaN, so NaN passes through.
+enum class PointwiseOperation : std::uint8_t {
+  kLoad,           // v = a
+  kSave,           // slots[slot] = v
+  kAdd,            // v + a
+  kSubtract,       // v - a
+  kSubtractFrom,   // a - v
+  kMultiply,       // v * a
+  kDivide,         // v / a
+  kDivideInto,     // a / v
+  kAtLeast,        // v < a ? a : v
+  kAtMost,         // v > a ? a : v
+  kScaleNegative,  // v < 0 ? a * v : v
+  kNegate,         // -v
+  kMagnitude,      // |v|
+  kSquareRoot,
+  kExp,
+  kTanh,
+  kSigmoid,
+  kErf,
+  kLog,
+};
+
+inline constexpr std::size_t kPointwiseSlots = 4;
+
+struct PointwiseStep {
+  PointwiseOperation operation = PointwiseOperation::kLoad;
+  int slot = -1;  // 0 to kPointwiseSlots - 1: the operand is what was saved there
+  const float* operand =
+      nullptr;  // else: of row r, column c: operand[r * row_step + c * column_step]
+  std::size_t row_step = 0;
+  std::size_t column_step = 0;  // 0 or 1
+};
+
+// y[r, c] = the program's last v, for each element by itself.
+struct PointwiseCall {
+  const PointwiseStep* steps = nullptr;
+  std::size_t step_count = 0;
+  std::size_t row_count = 0;
+  std::size_t width = 0;
+  const float* x = nullptr;  // row r at x + r * x_stride
+  std::size_t x_stride = 0;
+  float* y = nullptr;  // row r at y + r * y_stride; may be x, or an operand in the same places
+  std::size_t y_stride = 0;
+};
+
+// y[c, r] = x[r, c].
+struct TransposeCall {
+  std::size_t row_count = 0;
+  std::size_t column_count = 0;
+  const float* x = nullptr;  // row r at x + r * x_stride
+  std::size_t x_stride = 0;
+  float* y = nullptr;  // row c at y + c * y_stride; does not overlap x
+  std::size_t y_stride = 0;
+};
+
+// Softmax of `row_count` rows, each of `count` values: value i of row r at r * row_stride + i *
+// stride, where one of the two strides is 1 or there is one row. Each row in index order:
+//   m = -inf, s = +0: x > m ? (s = fma(s, exp(m - x), 1), m = x)
+//                           : x == -inf ? nothing : s = s + exp(x - m)
+//   s = s + (m - m), so that a row without a finite maximum becomes NaN
+//   y = exp(x - m) / s, or (x - m) - log(s) for the logarithmic form
 struct SoftmaxCall {
   const float* x = nullptr;
   float* y = nullptr;  // may be x
   std::size_t count = 0;
   std::size_t stride = 1;
   bool logarithmic = false;
+  std::size_t row_count = 1;
+  std::size_t row_stride = 0;
 };
 
-// Layer normalisation of one row. Sums in blocks of kSumBlock as in dense:
+// Layer normalisation of each row. Sums in blocks of kSumBlock as in dense:
 //   mean = sum(x) / n   d = x - mean   variance = sum(fma(d, d, .)) / n
 //   r = 1 / sqrt(variance + epsilon)   y = fma(d * r, scale, bias)
 struct LayerNormCall {
   std::size_t count = 0;
-  const float* x = nullptr;
+  const float* x = nullptr;  // row r at x + r * row_stride
   const float* scale = nullptr;
   const float* bias = nullptr;  // null: +0
   float epsilon = 0;
-  float* y = nullptr;                  // may be x
-  float* mean = nullptr;               // one value out; null: not wanted
-  float* inverse_deviation = nullptr;  // one value out (r); null: not wanted
+  float* y = nullptr;                  // may be x; row r at y + r * row_stride
+  float* mean = nullptr;               // one value a row; null: not wanted
+  float* inverse_deviation = nullptr;  // one value a row (r); null: not wanted
+  std::size_t row_count = 1;
+  std::size_t row_stride = 0;
+};
+
+// y[r] = sum of row r, in blocks of kSumBlock: each starts from +0, and so does the total.
+struct RowSumCall {
+  std::size_t row_count = 0;
+  std::size_t count = 0;
+  const float* x = nullptr;  // row r at x + r * row_stride
+  std::size_t row_stride = 0;
+  float* y = nullptr;
 };
 
 // Attention pooling, one step of some rows: each row carries the maximum m (-inf at first) and the
@@ -137,14 +225,22 @@ struct KernelTable {
   // Each y is a sum over k in rising order by fused multiply-add, in blocks of kSumBlock: a block
   // starts from +0, the total starts from the bias, the block sums are added to it in order.
   void (*dense)(const DenseCall& call) noexcept;
+  void (*product)(const ProductCall& call) noexcept;
+  void (*pointwise)(const PointwiseCall& call) noexcept;
+  void (*transpose)(const TransposeCall& call) noexcept;
   void (*lstm_cell)(const LstmCellCall& call) noexcept;
   void (*gru_cell)(const GruCellCall& call) noexcept;
   void (*gru_reset)(const GruResetCall& call) noexcept;
   void (*gru_output)(const GruOutputCall& call) noexcept;
   void (*softmax)(const SoftmaxCall& call) noexcept;
   void (*layer_norm)(const LayerNormCall& call) noexcept;
+  void (*row_sum)(const RowSumCall& call) noexcept;
   void (*attend)(const AttendCall& call) noexcept;
   void (*pooled)(const PooledCall& call) noexcept;
+  // A few vector operations that have no result: a core puts its wide units to sleep after some 20
+  // us without work for them, and runs at a fraction of its speed while they wake up. For loops
+  // that wait.
+  void (*stay_awake)() noexcept;
   MapFunction exp;      // 0.99 ulp; +inf above 88.7228, subnormal below -87.34, 0 below -103.98
   MapFunction expm1;    // 1.45 ulp; e^x - 1
   MapFunction tanh;     // 2.50 ulp; odd; +-1 beyond 9.02

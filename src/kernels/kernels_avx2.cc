@@ -61,6 +61,38 @@ inline Vector at_least(Vector a, float low) noexcept {
 inline Vector at_most(Vector a, float high) noexcept {
   return {_mm256_min_ps(_mm256_set1_ps(high), a.v)};
 }
+// The first where they are equal or one is NaN.
+inline Vector larger_of(Vector a, Vector low) noexcept { return {_mm256_max_ps(low.v, a.v)}; }
+inline Vector smaller_of(Vector a, Vector high) noexcept { return {_mm256_min_ps(high.v, a.v)}; }
+inline Vector root_of(Vector a) noexcept { return {_mm256_sqrt_ps(a.v)}; }
+inline Vector select_above(Vector a, Vector b, Vector then, Vector otherwise) noexcept {
+  return {_mm256_blendv_ps(otherwise.v, then.v, _mm256_cmp_ps(a.v, b.v, _CMP_GT_OQ))};
+}
+inline Vector select_equal(Vector a, Vector b, Vector then, Vector otherwise) noexcept {
+  return {_mm256_blendv_ps(otherwise.v, then.v, _mm256_cmp_ps(a.v, b.v, _CMP_EQ_OQ))};
+}
+// Lane r of vector c becomes lane c of vector r.
+__attribute__((always_inline)) inline void transpose_lanes(Vector (&rows)[8]) noexcept {
+  __m256 t[8];
+#pragma GCC unroll 4
+  for (int i = 0; i < 8; i += 2) {
+    t[i] = _mm256_unpacklo_ps(rows[i].v, rows[i + 1].v);
+    t[i + 1] = _mm256_unpackhi_ps(rows[i].v, rows[i + 1].v);
+  }
+  __m256 u[8];  // u[4 i + j] holds columns j and j + 4 of rows 4 i to 4 i + 3
+#pragma GCC unroll 2
+  for (int i = 0; i < 8; i += 4) {
+    u[i] = _mm256_shuffle_ps(t[i], t[i + 2], 0x44);
+    u[i + 1] = _mm256_shuffle_ps(t[i], t[i + 2], 0xee);
+    u[i + 2] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0x44);
+    u[i + 3] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0xee);
+  }
+#pragma GCC unroll 4
+  for (int j = 0; j < 4; ++j) {
+    rows[j].v = _mm256_permute2f128_ps(u[j], u[4 + j], 0x20);
+    rows[j + 4].v = _mm256_permute2f128_ps(u[j], u[4 + j], 0x31);
+  }
+}
 inline __m256i mask_of(std::size_t lanes) noexcept {
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(lanes)),
                             _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));

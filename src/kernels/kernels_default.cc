@@ -61,6 +61,66 @@ inline Vector at_most(const Vector& a, float high) noexcept {
   for (std::size_t i = 0; i < kVectorLanes; ++i) bounded.v[i] = a.v[i] > high ? high : a.v[i];
   return bounded;
 }
+inline Vector all_lanes(float value) noexcept { return broadcast(&value); }
+// The first where they are equal or one is NaN.
+inline Vector larger_of(const Vector& a, const Vector& low) noexcept {
+  Vector bounded;
+  for (std::size_t i = 0; i < kVectorLanes; ++i)
+    bounded.v[i] = a.v[i] < low.v[i] ? low.v[i] : a.v[i];
+  return bounded;
+}
+inline Vector smaller_of(const Vector& a, const Vector& high) noexcept {
+  Vector bounded;
+  for (std::size_t i = 0; i < kVectorLanes; ++i)
+    bounded.v[i] = a.v[i] > high.v[i] ? high.v[i] : a.v[i];
+  return bounded;
+}
+inline Vector negated(Vector a) noexcept {
+  Vector opposite;
+  for (std::size_t i = 0; i < kVectorLanes; ++i) opposite.v[i] = -a.v[i];
+  return opposite;
+}
+inline Vector magnitude(Vector a) noexcept {
+  Vector positive;
+  for (std::size_t i = 0; i < kVectorLanes; ++i) positive.v[i] = __builtin_fabsf(a.v[i]);
+  return positive;
+}
+inline Vector root_of(Vector a) noexcept {
+  Vector root;
+  for (std::size_t i = 0; i < kVectorLanes; ++i) root.v[i] = __builtin_sqrtf(a.v[i]);
+  return root;
+}
+inline Vector where_below(const Vector& a, float bound, const Vector& then,
+                          const Vector& otherwise) noexcept {
+  Vector chosen;
+  for (std::size_t i = 0; i < kVectorLanes; ++i)
+    chosen.v[i] = a.v[i] < bound ? then.v[i] : otherwise.v[i];
+  return chosen;
+}
+inline Vector select_above(const Vector& a, const Vector& b, const Vector& then,
+                           const Vector& otherwise) noexcept {
+  Vector chosen;
+  for (std::size_t i = 0; i < kVectorLanes; ++i)
+    chosen.v[i] = a.v[i] > b.v[i] ? then.v[i] : otherwise.v[i];
+  return chosen;
+}
+inline Vector select_equal(const Vector& a, const Vector& b, const Vector& then,
+                           const Vector& otherwise) noexcept {
+  Vector chosen;
+  for (std::size_t i = 0; i < kVectorLanes; ++i)
+    chosen.v[i] = a.v[i] == b.v[i] ? then.v[i] : otherwise.v[i];
+  return chosen;
+}
+// Lane r of vector c becomes lane c of vector r.
+inline void transpose_lanes(Vector (&rows)[kVectorLanes]) noexcept {
+  for (std::size_t r = 0; r < kVectorLanes; ++r) {
+    for (std::size_t c = 0; c < r; ++c) {
+      const float value = rows[r].v[c];
+      rows[r].v[c] = rows[c].v[r];
+      rows[c].v[r] = value;
+    }
+  }
+}
 inline Vector load_lanes(const float* p, std::size_t lanes) noexcept {
   Vector a{};
   for (std::size_t i = 0; i < lanes; ++i) a.v[i] = p[i];

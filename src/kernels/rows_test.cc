@@ -78,6 +78,38 @@ TEST(Softmax, IsCloseToDoublePrecision) {
   }
 }
 
+TEST(Softmax, RowsGiveTheBitsOfEachRowAlone) {
+  RandomFloats random(kSeed);
+  for (std::size_t rows = 1; rows <= 40; ++rows) {
+    const std::size_t count = 1 + rows * 7 % 67;
+    const std::size_t row_stride = count + rows % 3;
+    std::vector<float> x = random.vector(rows * row_stride, 20.0F);
+    if (rows % 4 == 0) x[row_stride] = -kInfinity;
+    if (rows % 5 == 0) x[2 * row_stride] = kNan;
+    std::vector<float> columns(rows * count);
+    for (std::size_t r = 0; r < rows; ++r)
+      for (std::size_t i = 0; i < count; ++i) columns[i * rows + r] = x[r * row_stride + i];
+    for (const Isa isa : available_isas()) {
+      for (const bool logarithmic : {false, true}) {
+        std::vector<float> y(x.size(), 55.0F);
+        std::vector<float> across(columns.size());
+        kernels_of(isa).softmax({x.data(), y.data(), count, 1, logarithmic, rows, row_stride});
+        kernels_of(isa).softmax({columns.data(), across.data(), count, rows, logarithmic, rows, 1});
+        for (std::size_t r = 0; r < rows; ++r) {
+          const float* row = x.data() + r * row_stride;
+          const std::vector<float> expected = softmax_twin({row, row + count}, logarithmic);
+          for (std::size_t i = 0; i < count; ++i) {
+            ASSERT_TRUE(same_bits(y[r * row_stride + i], expected[i]))
+                << isa_name(isa) << " row " << r << " of " << rows << ", " << i;
+            ASSERT_TRUE(same_bits(across[i * rows + r], expected[i])) << isa_name(isa);
+          }
+          for (std::size_t i = count; i < row_stride; ++i) ASSERT_EQ(y[r * row_stride + i], 55.0F);
+        }
+      }
+    }
+  }
+}
+
 TEST(Softmax, StridedValuesGiveTheSameBitsAndLeaveTheOthersAlone) {
   RandomFloats random(kSeed);
   const std::vector<float> x = random.vector(37, 5.0F);
@@ -149,6 +181,52 @@ TEST(LayerNorm, EveryIsaGivesTheBitsOfTheDefinition) {
       kernels_of(isa).layer_norm(call);
       for (std::size_t i = 0; i < count; ++i)
         ASSERT_TRUE(same_bits(y[i], expected[i])) << isa_name(isa) << " " << i << " of " << count;
+    }
+  }
+}
+
+TEST(LayerNorm, RowsGiveTheBitsOfEachRowAlone) {
+  RandomFloats random(kSeed);
+  for (std::size_t rows = 1; rows <= 40; ++rows) {
+    const std::size_t count = 1 + rows * 53 % 300;
+    const std::vector<float> x = random.vector(rows * count, 7.0F);
+    const std::vector<float> scale = random.vector(count, 2.0F);
+    const std::vector<float> bias = random.vector(count, 1.0F);
+    for (const Isa isa : available_isas()) {
+      std::vector<float> y(x.size());
+      std::vector<float> mean(rows);
+      std::vector<float> inverse(rows);
+      kernels_of(isa).layer_norm({count, x.data(), scale.data(), bias.data(), 1e-5F, y.data(),
+                                  mean.data(), inverse.data(), rows, count});
+      std::vector<float> sums(rows);
+      kernels_of(isa).row_sum({rows, count, x.data(), count, sums.data()});
+      for (std::size_t r = 0; r < rows; ++r) {
+        const float* row = x.data() + r * count;
+        const std::vector<float> expected = layer_norm_twin({row, row + count}, scale, bias);
+        for (std::size_t i = 0; i < count; ++i)
+          ASSERT_TRUE(same_bits(y[r * count + i], expected[i]))
+              << isa_name(isa) << " row " << r << " of " << rows << ", " << i;
+        ASSERT_TRUE(same_bits(mean[r], sums[r] / static_cast<float>(count)));
+        ASSERT_GT(inverse[r], 0.0F);
+      }
+    }
+  }
+}
+
+TEST(Transpose, MovesEachValueAndTouchesNothingElse) {
+  for (const Isa isa : available_isas()) {
+    for (const std::size_t rows : {1U, 5U, 8U, 16U, 17U, 33U}) {
+      for (const std::size_t columns : {1U, 7U, 8U, 16U, 31U, 60U}) {
+        std::vector<float> x(rows * columns);
+        for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
+        const std::size_t y_stride = rows + 2;
+        std::vector<float> y(columns * y_stride, -1.0F);
+        kernels_of(isa).transpose({rows, columns, x.data(), columns, y.data(), y_stride});
+        for (std::size_t c = 0; c < columns; ++c)
+          for (std::size_t r = 0; r < y_stride; ++r)
+            ASSERT_EQ(y[c * y_stride + r], r < rows ? x[r * columns + c] : -1.0F)
+                << isa_name(isa) << " " << rows << " x " << columns;
+      }
     }
   }
 }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -52,6 +54,30 @@ struct PackageTensor {
   std::vector<std::int64_t> shape;  // -1: free
 };
 
+// How far a low-precision score may lie from the one in FP32, and how sure that is. Scores within
+// `width` of a threshold are scored again in FP32 before the decision.
+struct GuardBand {
+  std::string kind = "quantile";
+  float width = 0;
+  // Of all inputs like the samples, at least the share `quantile` differs by no more than
+  // worst_error, with this confidence; the width is worst_error with a margin.
+  double quantile = 0;
+  double confidence = 0;
+  std::int64_t sample_count = 0;
+  float worst_error = 0;  // largest difference among the samples
+};
+
+// The low precision that a package asks for, as `tocsin quantize` measured it.
+struct PackagePrecision {
+  std::string name;    // "int8", "bfloat16", "float16"
+  std::string method;  // of the activation scales: "entropy", "max", "percentile"; "none" if unused
+  bool weight_scale_per_output = true;
+  std::int64_t calibration_samples = 0;
+  // By the ONNX name of the value; see engines/engine.h, ActivationScales.
+  std::map<std::string, float, std::less<>> activation_scales;
+  GuardBand band;
+};
+
 struct ModelPackage {
   std::string name;
   std::string version;  // the numeric folder's name
@@ -72,6 +98,7 @@ struct ModelPackage {
   float normalisation_clip = 0;             // result clamped to [-clip, clip]; 0: not
   std::int64_t steps = 0;                   // window length by default
   std::vector<std::int64_t> steps_allowed;  // all lengths it was checked for, rising
+  bool carried = false;  // states go on from frame to frame; scores begin after `steps` frames
   BurstTarget target;
   float threshold = 0;
   float release_threshold = 0;
@@ -79,6 +106,7 @@ struct ModelPackage {
   float samples_tolerance = 0;  // largest absolute difference that an engine's outputs may show
   std::vector<SeenStretch> seen;
   std::vector<EvaluationFigure> evaluation;
+  std::optional<PackagePrecision> precision;  // none: full precision
   std::string licence;
   std::vector<ModelSamples> samples;  // one a length of steps_allowed, in that order
 };

@@ -3,9 +3,11 @@
 #include "models/package_yaml.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "config/yaml_reader.h"
@@ -25,6 +27,7 @@ constexpr std::int64_t kColumnsMax = 64;
 constexpr std::int64_t kStepsMax = 4096;
 constexpr std::size_t kLengthCountMax = 16;
 constexpr double kToleranceMax = 0.1;
+constexpr std::size_t kScaleCountMax = 4096;
 constexpr std::int64_t kFreeDimension = -1;
 constexpr auto kIntegerMax = std::numeric_limits<std::int64_t>::max();
 
@@ -55,6 +58,7 @@ class PackageYaml {
     read_normalisation();
     read_decision();
     read_history();
+    if (root_.has("precision")) read_precision(root_.child("precision"));
     TOCSIN_RETURN_IF_ERROR(root_.finish());
     return std::move(package_);
   }
@@ -129,6 +133,7 @@ class PackageYaml {
     window.require("steps", steps, IntegerRange{1, kStepsMax});
     check(window, "steps", allowed.empty() || std::ranges::find(allowed, steps) != allowed.end(),
           "one of steps_allowed");
+    window.read("carried", package_.carried);
     package_.steps = steps;
     package_.steps_allowed = std::move(allowed);
   }
@@ -178,6 +183,7 @@ class PackageYaml {
     check(reader, key, numbers.size() == package_.features.size(),
           std::to_string(package_.features.size()) + " numbers, one a feature");
     std::vector<float> floats;
+    floats.reserve(numbers.size());
     for (const double number : numbers) floats.push_back(static_cast<float>(number));
     const bool fit = std::ranges::all_of(
         floats, [min](float value) { return std::isfinite(value) && value > min; });
@@ -250,6 +256,70 @@ class PackageYaml {
       item.require("value", figure.value);
       package_.evaluation.push_back(std::move(figure));
     }
+  }
+
+  static float read_positive(YamlReader& reader, std::string_view key, double max) {
+    double number = max;
+    reader.require(key, number);
+    const auto value = static_cast<float>(number);
+    check(reader, key, value > 0 && number <= max, "a number above 0 that fits");
+    return value;
+  }
+
+  static std::string read_name(YamlReader& reader, std::string_view key,
+                               std::span<const std::string_view> names) {
+    std::string given(names.front());
+    reader.require(key, given);
+    const auto found = std::ranges::find(names, given);
+    std::string expected;
+    for (const std::string_view name : names)
+      expected += (expected.empty() ? "" : ", ") + std::string(name);
+    check(reader, key, found != names.end(), "one of " + expected);
+    return found == names.end() ? std::string(names.front()) : given;
+  }
+
+  void read_precision(YamlReader reader) {
+    static constexpr std::array<std::string_view, 3> kPrecisions = {"int8", "bfloat16", "float16"};
+    static constexpr std::array<std::string_view, 4> kMethods = {"entropy", "max", "percentile",
+                                                                 "none"};
+    static constexpr std::array<std::string_view, 2> kWeights = {"per-channel", "per-tensor"};
+    PackagePrecision precision;
+    precision.name = read_name(reader, "name", kPrecisions);
+    precision.method = read_name(reader, "method", kMethods);
+    precision.weight_scale_per_output = read_name(reader, "weights", kWeights) == kWeights[0];
+    reader.require("calibration_samples", precision.calibration_samples,
+                   IntegerRange{0, kIntegerMax});
+    for (YamlReader& item : reader.children("activation_scales")) {
+      const std::string value = read_text(item, "value");
+      const float scale = read_positive(item, "scale", std::numeric_limits<float>::max());
+      check(item, "value", precision.activation_scales.emplace(value, scale).second,
+            "a value that is not listed before");
+    }
+    check(root_, "precision", !package_.carried,
+          "none with window.carried: states that were carried cannot be scored again");
+    const bool is_int8 = precision.name == kPrecisions[0];
+    check(reader, "method", (precision.method != "none") == is_int8,
+          is_int8 ? "entropy, max or percentile" : "none, for a precision without scales");
+    const std::size_t count = precision.activation_scales.size();
+    check(reader, "activation_scales", is_int8 ? count >= 1 && count <= kScaleCountMax : count == 0,
+          is_int8 ? "1 to " + std::to_string(kScaleCountMax) + " of {value, scale}" : "none");
+    precision.band = read_band(reader.child("band"));
+    package_.precision = std::move(precision);
+  }
+
+  static GuardBand read_band(YamlReader reader) {
+    static constexpr std::array<std::string_view, 1> kKinds = {"quantile"};
+    GuardBand band;
+    band.kind = read_name(reader, "kind", kKinds);
+    band.width = read_positive(reader, "width", 1.0);
+    reader.require("quantile", band.quantile, NumberRange{0, 1});
+    reader.require("confidence", band.confidence, NumberRange{0, 1});
+    reader.require("samples", band.sample_count, IntegerRange{1, kIntegerMax});
+    double worst = 0;
+    reader.require("worst_error", worst, NumberRange{0, 1});
+    band.worst_error = static_cast<float>(worst);
+    check(reader, "worst_error", band.worst_error <= band.width, "a number not above width");
+    return band;
   }
 
   YamlReader root_;

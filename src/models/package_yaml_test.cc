@@ -130,6 +130,15 @@ TEST_F(PackageYamlTest, MissingSectionsAreNamed) {
     EXPECT_THAT(message, HasSubstr(std::string("'") + key + "'"));
 }
 
+TEST_F(PackageYamlTest, StatesAreCarriedOnlyWhereItSaysSo) {
+  EXPECT_FALSE(parse_package_yaml(yaml_, "package.yaml")->carried);
+  const auto package = parse_package_yaml(
+      replaced(yaml_, "  steps: 60", "  steps: 60\n  carried: true"), "package.yaml");
+  ASSERT_TRUE(package.ok()) << package.error().message();
+  EXPECT_TRUE(package->carried);
+  EXPECT_THAT(message_after("  steps: 60", "  steps: 60\n  carried: often"), HasSubstr("carried"));
+}
+
 TEST_F(PackageYamlTest, SeenAndEvaluationMayBeLeftOut) {
   std::string shorter = yaml_.substr(0, yaml_.find("seen:"));
   EXPECT_EQ(message_of(sealed(shorter)), "read");

@@ -59,6 +59,18 @@ double value_at(const TensorView& view, std::size_t index) {
       return read(std::int32_t{});
     case DataType::kBool:
       return read(std::uint8_t{});
+    case DataType::kInt8:
+      return read(std::int8_t{});
+    case DataType::kUint8:
+      return read(std::uint8_t{});
+    case DataType::kInt16:
+      return read(std::int16_t{});
+    case DataType::kUint16:
+      return read(std::uint16_t{});
+    case DataType::kUint32:
+      return read(std::uint32_t{});
+    case DataType::kUint64:
+      return read(std::uint64_t{});
     case DataType::kString:
       break;
   }
@@ -87,6 +99,9 @@ Result<BenchModel> open_bench_model(const std::string& path, std::int64_t steps)
   model.onnx_path = package.onnx_path;
   model.steps = steps > 0 ? steps : package.steps;
   model.tolerance = package.samples_tolerance;
+  if (package.precision && !package.precision->activation_scales.empty())
+    model.activation_scales =
+        std::make_shared<const ActivationScales>(package.precision->activation_scales);
   return model;
 }
 

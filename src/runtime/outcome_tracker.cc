@@ -62,6 +62,7 @@ void OutcomeTracker::judge(std::uint64_t frame) noexcept {
     ++counters_[stretch_part_].misses;
   }
   in_stretch_ = burst;
+  if (options_.on_judged) options_.on_judged(burst);
 }
 
 void OutcomeTracker::finish() noexcept {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace tocsin {
@@ -12,6 +13,9 @@ namespace tocsin {
 struct OutcomeOptions {
   std::int64_t move_nanos = 0;      // k ticks, in price units of 1e-9
   std::int64_t horizon_frames = 0;  // N
+  // Called for each frame in order, N frames later: whether a burst followed. For audits; may
+  // allocate.
+  std::function<void(bool burst)> on_judged{};
 };
 
 struct OutcomeCounters {

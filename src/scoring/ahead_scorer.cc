@@ -29,14 +29,15 @@ void AheadScorer::push(InstrumentId key, const FeatureFrame& frame) noexcept {
 
 ScoreStatus AheadScorer::score(InstrumentId key, float& score) noexcept {
   if (!windows_.full(key)) return ScoreStatus::kWindowNotFull;
-  if (stream_->score(key, outputs_)) {
-    const float found = outputs_[model().package.output_index];
-    if (std::isfinite(found)) {
-      score = found;
-      windows_.count_scored();
-      return ScoreStatus::kScored;
-    }
+  float& found = outputs_[model().package.output_index];
+  const bool ahead = stream_->score(key, outputs_);
+  if (ahead && std::isfinite(found)) {
+    score = found;
+    windows_.count_scored();
+    return ScoreStatus::kScored;
   }
+  // States that were carried cannot be found again from the window.
+  if (model().package.carried) return windows_.fail(found);
   windows_.count_whole();
   return windows_.score(key, score);
 }
@@ -44,11 +45,6 @@ ScoreStatus AheadScorer::score(InstrumentId key, float& score) noexcept {
 void AheadScorer::reset(InstrumentId key) noexcept {
   windows_.reset(key);
   stream_->reset(key);
-}
-
-std::unique_ptr<Scorer> make_scorer(LoadedModel model, const WindowScorerOptions& options) {
-  if (model.stream != nullptr) return std::make_unique<AheadScorer>(std::move(model), options);
-  return std::make_unique<WindowScorer>(std::move(model), options);
 }
 
 }  // namespace tocsin

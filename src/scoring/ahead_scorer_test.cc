@@ -8,6 +8,7 @@
 #include <random>
 #include <stdexcept>
 
+#include "scoring/guarded_scorer.h"
 #include "support/catalogue_package.h"
 
 namespace tocsin {
@@ -17,10 +18,12 @@ constexpr std::uint64_t kSeed = 1201;
 
 class AheadScorerTest : public testing::Test {
  protected:
-  LoadedModel load(bool ahead) const {
+  LoadedModel load(bool ahead, bool carried = false) const {
     auto engine = make_engine("native");
     if (!engine.ok()) throw std::runtime_error(engine.error().message());
-    auto model = load_model(package_, **engine, {.steps = 30, .ahead = ahead});
+    ModelPackage package = package_;
+    package.carried = carried;
+    auto model = load_model(std::move(package), **engine, {.steps = 30, .ahead = ahead});
     if (!model.ok()) throw std::runtime_error(model.error().message());
     return std::move(*model);
   }
@@ -30,8 +33,8 @@ class AheadScorerTest : public testing::Test {
 };
 
 TEST_F(AheadScorerTest, AStreamIsUsedWhereTheModelHasOne) {
-  EXPECT_NE(dynamic_cast<AheadScorer*>(make_scorer(load(true)).get()), nullptr);
-  EXPECT_NE(dynamic_cast<WindowScorer*>(make_scorer(load(false)).get()), nullptr);
+  EXPECT_NE(dynamic_cast<AheadScorer*>(make_scorer(load(true), {0.75F, 0.5F}).get()), nullptr);
+  EXPECT_NE(dynamic_cast<WindowScorer*>(make_scorer(load(false), {0.75F, 0.5F}).get()), nullptr);
 }
 
 TEST_F(AheadScorerTest, GivesTheBitsOfWholeWindowsForEachOfManyKeys) {
@@ -74,6 +77,44 @@ TEST_F(AheadScorerTest, GivesTheBitsOfWholeWindowsForEachOfManyKeys) {
   EXPECT_GT(ahead.counters().windows_scored, 5'000U);
   EXPECT_GT(ahead.counters().whole_windows, 0U);
   EXPECT_LT(ahead.counters().whole_windows, ahead.counters().windows_scored / 2);
+}
+
+// What they are afterwards: CarriedStatesAreThoseOfAllFramesSinceTheReset, of the engine.
+TEST_F(AheadScorerTest, CarriedStatesBeginLikeAWindow) {
+  const std::unique_ptr<Scorer> carried = make_scorer(load(false, true), {0.75F, 0.5F});
+  WindowScorer whole(load(false));
+  ASSERT_TRUE(carried->add_key(0).ok());
+  ASSERT_TRUE(whole.add_key(0).ok());
+  std::mt19937_64 random(kSeed);
+  std::normal_distribution<float> normal;
+  for (std::uint64_t event = 1; event <= 200; ++event) {
+    FeatureFrame frame;
+    frame.feature_count = 3;
+    frame.position.record = event;
+    for (std::size_t i = 0; i < 3; ++i) frame.values[i] = normal(random);
+    if (event == 101) frame.quality |= Quality::kGap;
+    carried->push(0, frame);
+    whole.push(0, frame);
+    float c = -1;
+    float w = -1;
+    const ScoreStatus status = carried->score(0, c);
+    ASSERT_EQ(status, whole.score(0, w)) << "event " << event;
+    // The first score after a beginning is that of a whole window.
+    if (event == 30 || event == 130) {
+      EXPECT_EQ(std::bit_cast<std::uint32_t>(c), std::bit_cast<std::uint32_t>(w));
+    }
+  }
+}
+
+TEST_F(AheadScorerTest, AnEngineThatCannotCarryStatesIsRefused) {
+  auto engine = make_engine("reference");
+  ASSERT_TRUE(engine.ok());
+  ModelPackage package = package_;
+  package.carried = true;
+  const auto model = load_model(std::move(package), **engine, {.steps = 30});
+  ASSERT_FALSE(model.ok());
+  EXPECT_NE(model.error().message().find("window.carried"), std::string::npos)
+      << model.error().message();
 }
 
 }  // namespace

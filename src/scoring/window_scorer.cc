@@ -61,6 +61,13 @@ ScoreStatus WindowScorer::score(InstrumentId key, float& score) noexcept {
   return ScoreStatus::kScored;
 }
 
+ScoreStatus WindowScorer::fail(float output) noexcept {
+  outputs_[model_.package.output_index] = output;
+  engine_failed_ = false;
+  ++counters_.failures;
+  return ScoreStatus::kFailed;
+}
+
 bool WindowScorer::score_window(std::span<const float> normalised, float& score) noexcept {
   TOCSIN_ASSERT(normalised.size() == model_.steps() * model_.feature_count());
   // A view serves inputs and outputs alike; a session only reads its inputs.
@@ -110,6 +117,10 @@ Result<FailureReplay> WindowScorer::replay(const FailureCapsule& capsule) {
                     capsule.model_name, capsule.model_version, to_hex(capsule.package_seal),
                     model_.title(), to_hex(model_.package.seal)));
   }
+  if (model_.package.carried)
+    return Error(ErrorCode::kFailedPrecondition,
+                 "the model carries its states from frame to frame: a window alone cannot be tried "
+                 "again");
   if (capsule.steps != model_.steps() || capsule.feature_count != model_.feature_count()) {
     return Error(
         ErrorCode::kFailedPrecondition,

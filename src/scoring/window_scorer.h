@@ -43,16 +43,17 @@ class WindowScorer final : public Scorer {
     return window(key).raw_hash(digest_builder_);
   }
   FailureCapsule capture_failure(InstrumentId key) const override;
-  const ScorerCounters& counters() const noexcept override { return counters_; }
+  ScorerCounters counters() const noexcept override { return counters_; }
 
-  // [frames, features] of a key, oldest first; valid until its next push().
-  std::span<const float> normalised(InstrumentId key) const noexcept {
+  std::span<const float> normalised(InstrumentId key) const noexcept override {
     return window(key).normalised();
   }
   bool full(InstrumentId key) const noexcept { return window(key).full(); }
   // For a scorer around this one: a window that it scored by itself, and one that it could not.
   void count_scored() noexcept { ++counters_.windows_scored; }
   void count_whole() noexcept { ++counters_.whole_windows; }
+  // The same for an output that is no number and cannot be computed here.
+  ScoreStatus fail(float output) noexcept;
 
   // P(event) for one window of normalised values [steps, features]. False: the engine failed or the
   // output is not finite; `score` is not written.

@@ -78,7 +78,10 @@ Status LedgerWriter::start_segment(std::uint32_t index) {
                           OutputFile::open(ledger_segment_path(options_.folder, index)));
   if (file.size_bytes() > 0) TOCSIN_RETURN_IF_ERROR(file.cut(0));  // a torn header
   TOCSIN_RETURN_IF_ERROR(sync_folder(options_.folder));
-  segment_ = std::move(file);
+  {
+    const std::scoped_lock lock(sync_mutex_);
+    segment_ = std::move(file);
+  }
   segment_index_ = index;
   TOCSIN_ASSERT(buffer_.empty());
   encode_segment_header({index, position_.next_record, position_.head}, buffer_);
@@ -179,16 +182,22 @@ Status LedgerWriter::keep_complete_records(std::size_t written_bytes) {
 
 Status LedgerWriter::flush() {
   TOCSIN_RETURN_IF_ERROR(write_out());
-  if (flushed_records_ == records()) return {};
-  if (const Status synced = segment_->sync(); !synced.ok()) {
-    // The kernel may have dropped the pages: what is on the disk is not known, and won't be tried
-    // again.
-    broken_ = synced.error();
-    return *broken_;
-  }
-  TOCSIN_RETURN_IF_ERROR(
-      replace_file(ledger_head_path(options_.folder), encode_head({records(), position_.head})));
-  flushed_records_ = records();
+  const Status synced = sync(checkpoint());
+  // The kernel may have dropped the pages: what is on the disk is not known, and won't be tried
+  // again.
+  if (!synced.ok() && sync_failed_) broken_ = synced.error();
+  return synced;
+}
+
+Status LedgerWriter::sync(const LedgerCheckpoint& checkpoint) {
+  const std::scoped_lock lock(sync_mutex_);
+  if (checkpoint.records <= flushed_records_) return {};
+  sync_failed_ = true;
+  TOCSIN_RETURN_IF_ERROR(segment_->sync());
+  sync_failed_ = false;
+  TOCSIN_RETURN_IF_ERROR(replace_file(ledger_head_path(options_.folder),
+                                      encode_head({checkpoint.records, checkpoint.head})));
+  flushed_records_ = checkpoint.records;
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,6 +36,11 @@ struct LedgerOpening {
   std::uint64_t torn_bytes = 0;              // unfinished record cut off the end
 };
 
+struct LedgerCheckpoint {
+  std::uint64_t records = 0;
+  Digest head{};
+};
+
 class LedgerWriter {
  public:
   static constexpr std::uint64_t kSegmentBytesMin = 1024;
@@ -63,8 +69,15 @@ class LedgerWriter {
   // the buffer and is tried again by the next call.
   Status write_out();
 
-  // write_out(), then makes it durable and says so in HEAD: it survives the end of the machine.
+  // write_out(), then sync().
   Status flush();
+
+  // How far the ledger has come, for sync(): all of it must be written out.
+  LedgerCheckpoint checkpoint() const noexcept { return {records(), position_.head}; }
+  // Makes durable what was written out until then and says so in HEAD: it survives the end of the
+  // machine. May be called by another thread while this one goes on appending; after an error
+  // nothing may be appended.
+  Status sync(const LedgerCheckpoint& checkpoint);
 
   // Ends the run and flushes. A run that is complete while catching_up() is kAborted: it has
   // derived fewer decisions than stand in the ledger.
@@ -101,6 +114,8 @@ class LedgerWriter {
   ChainPosition position_;
   ChainHasher chain_;
   std::optional<Error> broken_;  // the file's state is not known any more
+  std::mutex sync_mutex_;        // held while segment_ is synced, or takes the place of another
+  bool sync_failed_ = false;     // the segment's own sync, not that of HEAD
   std::uint64_t flushed_records_ = 0;
   std::uint64_t differing_score_count_ = 0;
 };

@@ -31,8 +31,11 @@ class Sink {
   // Takes one alert. The key is alert.decision.id: a sink that already holds it does nothing, and
   // says so by returning false. An error means that it was not taken and may be offered again.
   virtual Result<bool> take(const Alert& alert) = 0;
-  // Makes all that was taken durable.
+  // Hands all that was taken to the operating system: it survives the end of this process.
   virtual Status flush() = 0;
+  // Makes durable what was flushed: it survives the end of the machine. May be called by another
+  // thread while take() and flush() go on.
+  virtual Status sync() { return {}; }
 };
 
 // "tocsin:" and 16 hexadecimal digits.

@@ -18,10 +18,16 @@ SinkThread::SinkThread(const SinkThreadParts& parts, const SinkThreadOptions& op
   alert_.engine = parts_.run.engine;
 }
 
-SinkThread::~SinkThread() = default;
+SinkThread::~SinkThread() {
+  // It ends the other thread, which would wait for ever.
+  if (!thread_.joinable()) return;
+  thread_.request_stop();
+  thread_.join();
+}
 
 void SinkThread::start() {
   TOCSIN_ASSERT(!thread_.joinable());
+  sync_thread_ = std::jthread([this] { sync_loop(); });
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
@@ -38,7 +44,52 @@ Status SinkThread::stop() {
 void SinkThread::run(const std::stop_token& stop) noexcept {
   IdleStrategy idle(options_.idle);
   while (!stop.stop_requested()) idle.idle(duty_cycle());
+  end_sync_thread();
   finish();
+}
+
+void SinkThread::sync_loop() noexcept {
+  for (;;) {
+    const SyncState state = sync_state_.load(std::memory_order_acquire);
+    if (state == SyncState::kEnd) return;
+    if (state != SyncState::kBusy) {
+      sync_state_.wait(state, std::memory_order_acquire);
+      continue;
+    }
+    sync(sync_checkpoint_);
+    sync_state_.store(SyncState::kDone, std::memory_order_release);
+    sync_state_.notify_one();
+  }
+}
+
+void SinkThread::end_sync_thread() noexcept {
+  sync_state_.wait(SyncState::kBusy, std::memory_order_acquire);
+  note_sync();
+  sync_state_.store(SyncState::kEnd, std::memory_order_release);
+  sync_state_.notify_one();
+  sync_thread_.join();
+  sync_state_.store(SyncState::kIdle, std::memory_order_relaxed);
+}
+
+// The ledger first: whatever a sink holds durably is proved durably.
+void SinkThread::sync(const LedgerCheckpoint& checkpoint) noexcept {
+  sync_ledger_ = parts_.ledger.sync(checkpoint);
+  sync_sinks_ = {};
+  if (!sync_ledger_.ok()) return;
+  for (AlertOutbox& outbox : outboxes_) {
+    const Status status = outbox.sink().sync();
+    if (!status.ok()) sync_sinks_ = status;
+  }
+}
+
+void SinkThread::note_sync() noexcept {
+  if (sync_state_.load(std::memory_order_acquire) != SyncState::kDone) return;
+  sync_state_.store(SyncState::kIdle, std::memory_order_relaxed);
+  if (!sync_ledger_.ok()) fail(sync_ledger_.error());
+  if (sync_sinks_.ok()) return;
+  ++counters_.failed_flushes;
+  last_flush_error_ = sync_sinks_.error();
+  unflushed_count_ = std::max<std::uint64_t>(unflushed_count_, 1);  // again after the interval
 }
 
 void SinkThread::finish() noexcept {
@@ -56,6 +107,7 @@ std::uint32_t SinkThread::duty_cycle() noexcept {
     ++work_count;
   }
   const std::int64_t now_ns = parts_.clock.monotonic_time_ns();
+  note_sync();
   if (!failed()) {
     for (AlertOutbox& outbox : outboxes_) {
       const std::uint32_t left_count = outbox.retry(now_ns);
@@ -63,6 +115,7 @@ std::uint32_t SinkThread::duty_cycle() noexcept {
       unflushed_count_ += left_count;
     }
   }
+  if (sync_state_.load(std::memory_order_relaxed) == SyncState::kBusy) return work_count;
   if (unflushed_count_ >= options_.flush_record_count ||
       (unflushed_count_ > 0 && now_ns - last_flush_ns_ >= options_.flush_interval_ns))
     flush(now_ns);
@@ -108,21 +161,31 @@ void SinkThread::offer(const DecisionRecord& decision, bool repeated, std::int64
   for (AlertOutbox& outbox : outboxes_) outbox.offer(alert_, now_ns);
 }
 
-// The ledger first: whatever a sink holds durably is proved durably.
 void SinkThread::flush(std::int64_t now_ns) {
   last_flush_ns_ = now_ns;
   unflushed_count_ = 0;
-  if (!failed()) {
-    const Status status = parts_.ledger.flush();
-    if (!status.ok()) fail(status.error());
-  }
   bool all_flushed = true;
-  for (AlertOutbox& outbox : outboxes_) {
-    const Status status = outbox.sink().flush();
-    if (status.ok()) continue;
+  const auto note = [this, &all_flushed](const Status& status) {
+    if (status.ok()) return;
     ++counters_.failed_flushes;
     last_flush_error_ = status.error();
     all_flushed = false;
+  };
+  if (!failed()) {
+    const Status status = parts_.ledger.write_out();
+    if (!status.ok()) fail(status.error());
+  }
+  for (AlertOutbox& outbox : outboxes_) note(outbox.sink().flush());
+  if (!failed()) {
+    sync_checkpoint_ = parts_.ledger.checkpoint();
+    if (sync_thread_.joinable()) {
+      sync_state_.store(SyncState::kBusy, std::memory_order_release);
+      sync_state_.notify_one();
+    } else {
+      sync(sync_checkpoint_);
+      if (!sync_ledger_.ok()) fail(sync_ledger_.error());
+      note(sync_sinks_);
+    }
   }
   if (all_flushed) {
     last_flush_error_.reset();

@@ -84,6 +84,10 @@ class SinkThread {
   Status write_and_offer(const DecisionRecord& decision, std::int64_t now_ns);
   void offer(const DecisionRecord& decision, bool repeated, std::int64_t now_ns);
   void flush(std::int64_t now_ns);
+  void sync(const LedgerCheckpoint& checkpoint) noexcept;
+  void note_sync() noexcept;
+  void sync_loop() noexcept;
+  void end_sync_thread() noexcept;
   void fail(const Error& error) noexcept;
 
   SinkThreadParts parts_;
@@ -98,7 +102,15 @@ class SinkThread {
   Status ledger_status_;
   std::optional<Error> last_flush_error_;
   std::atomic<bool> failed_{false};
+  // A sync waits for the disk, and an alert must not: it has a thread of its own, which works while
+  // sync_state_ is kBusy and owns sync_checkpoint_, sync_ledger_ and sync_sinks_ then.
+  enum class SyncState : std::uint8_t { kIdle, kBusy, kDone, kEnd };
+  std::atomic<SyncState> sync_state_{SyncState::kIdle};
+  LedgerCheckpoint sync_checkpoint_;
+  Status sync_ledger_;
+  Status sync_sinks_;
   std::jthread thread_;
+  std::jthread sync_thread_;
 };
 
 }  // namespace tocsin

@@ -191,7 +191,7 @@ Result<SqliteSink> SqliteSink::open(const std::string& path) {
   if (code != SQLITE_OK) return state->error("be opened");
   sqlite3_busy_timeout(database, kBusyTimeoutMs);
   TOCSIN_RETURN_IF_ERROR(state->execute("PRAGMA journal_mode = WAL", "be switched to WAL"));
-  TOCSIN_RETURN_IF_ERROR(state->execute("PRAGMA synchronous = FULL", "be set up"));
+  TOCSIN_RETURN_IF_ERROR(state->execute("PRAGMA synchronous = NORMAL", "be set up"));
   TOCSIN_RETURN_IF_ERROR(state->lay_out());
   TOCSIN_ASSIGN_OR_RETURN(state->insert_alert, state->prepare(kInsertAlert));
   TOCSIN_ASSIGN_OR_RETURN(state->select_alert, state->prepare(kSelectAlert));
@@ -257,7 +257,15 @@ Status SqliteSink::end_run(const LedgerRunEnd& end) {
       .text(run_end_reason_name(end.reason))
       .integer(state_->run);
   TOCSIN_RETURN_IF_ERROR(state_->step(update.get(), "note the run's end"));
-  return {};
+  return sync();
+}
+
+Status SqliteSink::sync() {
+  std::error_code ignored;
+  const std::string log = state_->path + "-wal";
+  if (!std::filesystem::exists(log, ignored)) return {};
+  TOCSIN_ASSIGN_OR_RETURN(OutputFile file, OutputFile::open(log));
+  return file.sync();
 }
 
 Result<bool> SqliteSink::take(const Alert& alert) {

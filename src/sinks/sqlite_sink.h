@@ -32,6 +32,8 @@ class SqliteSink final : public Sink {
   Result<bool> take(const Alert& alert) override;
   // After an error everything is still pending and tried again by the next flush().
   Status flush() override;
+  // Of the write-ahead log: sqlite itself syncs only where it moves it into the database.
+  Status sync() override;
 
  private:
   struct State;

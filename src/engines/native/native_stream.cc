@@ -58,6 +58,7 @@ Result<std::unique_ptr<WindowStream>> NativeStream::load(Graph graph,
       TOCSIN_ASSIGN_OR_RETURN(facts, Plan::infer(prepared, {window}, {}));
     }
     const Result<WindowNetwork> network = find_window_network(prepared.graph(), facts);
+    if (!network.ok() && options.carried) return network.error();
     if (!network.ok()) {
       // No recurrence from frame to frame; what depends on a few of them may still be kept.
       Result<std::unique_ptr<WindowStream>> rows = RowCacheStream::make(std::move(prepared), facts);
@@ -78,6 +79,7 @@ Status NativeStream::build(const std::vector<ValueFacts>& facts) {
   const Shape& window = facts[static_cast<std::size_t>(prepared_.graph().inputs[0])].shape;
   steps_ = static_cast<std::size_t>(window[1]);
   features_ = static_cast<std::size_t>(window[2]);
+  windows_ = options_.carried ? 1 : steps_;
   sources_.resize(network_.layers.size() + 1);
   for (const NetworkLayer& layer : network_.layers) TOCSIN_RETURN_IF_ERROR(add_layer(layer, facts));
   for (const NetworkPooling& pooling : network_.poolings)
@@ -139,7 +141,7 @@ Result<NativeStream::RowPlans> NativeStream::plan_both(const RowSource& source) 
   RowPlans plans;
   TOCSIN_ASSIGN_OR_RETURN(plans.one, plan_rows(source, 1));
   if (source.layer != kFrames) {
-    TOCSIN_ASSIGN_OR_RETURN(plans.all, plan_rows(source, steps_));
+    TOCSIN_ASSIGN_OR_RETURN(plans.all, plan_rows(source, windows_));
   }
   return plans;
 }
@@ -180,18 +182,18 @@ void NativeStream::lay_out() {
     layer.due_offset = take(step.recurrent_width());
     if (layer.input.one.layer == kFrames)
       layer.projection_offset = take((kWaitingMax + 1) * step.width());
-    layer.hidden_offset = take(steps_ * step.units());
-    layer.cell_offset = step.has_cell() ? take(steps_ * step.units()) : layer.hidden_offset;
+    layer.hidden_offset = take(windows_ * step.units());
+    layer.cell_offset = step.has_cell() ? take(windows_ * step.units()) : layer.hidden_offset;
     if (step.quantises_state())
-      layer.quantised_offset = take(step.quantised_bytes(steps_) / sizeof(float));
+      layer.quantised_offset = take(step.quantised_bytes(windows_) / sizeof(float));
     width = std::max({width, step.width(), step.recurrent_width()});
-    scratch = std::max(scratch, step.scratch_floats(steps_));
+    scratch = std::max(scratch, step.scratch_floats(windows_));
   }
   for (Pooling& pooling : poolings_)
-    pooling.state_offset = take(steps_ * (2 + pooling.values.one.width));
+    pooling.state_offset = take(windows_ * (2 + pooling.values.one.width));
   key_floats_ = end;
-  projection_.resize(steps_ * width);
-  recurrent_.resize(steps_ * width);
+  projection_.resize(windows_ * width);
+  recurrent_.resize(windows_ * width);
   scratch_.resize(scratch);
 }
 
@@ -220,7 +222,7 @@ double NativeStream::last_step_share() const noexcept {
     left += layer.step.input_work();
     whole += layer.step.input_work() + layer.step.state_work();
   }
-  return left / (whole * static_cast<double>(steps_));
+  return left / (whole * static_cast<double>(windows_));
 }
 
 float* NativeStream::frame_of(Key& key, std::uint64_t frame) const noexcept {
@@ -254,7 +256,15 @@ const float* NativeStream::run_rows(RowPlan& rows) noexcept {
 void NativeStream::push(std::uint32_t key_index, std::span<const float> frame) noexcept {
   TOCSIN_ASSERT(frame.size() == features_);
   Key& key = *keys_[key_index];
-  if (key.frames - key.advanced > kWaitingMax) key.frames = key.advanced = 0;
+  if (key.frames - key.advanced > kWaitingMax) {
+    // States that are carried cannot be begun anew.
+    while (options_.carried && key.advanced < key.frames) advance(key);
+    if (!options_.carried) key.frames = key.advanced = 0;
+  }
+  if (options_.carried && key.frames == 0) {
+    begin_window(key, 0);
+    prepare_due(key, 0);
+  }
   float* kept = frame_of(key, key.frames);
   std::copy(frame.begin(), frame.end(), kept);
   sources_[0] = kept;
@@ -286,6 +296,7 @@ bool NativeStream::work_ahead() noexcept {
     }
     return true;
   }
+  kernels().stay_awake();  // the caller is waiting for a frame
   return false;
 }
 
@@ -308,8 +319,8 @@ void NativeStream::begin_window(Key& key, std::size_t slot) const noexcept {
     const std::size_t width = pooling.values.one.width;
     float* state = memory + pooling.state_offset;
     state[slot] = -std::numeric_limits<float>::infinity();
-    state[steps_ + slot] = 0.0F;
-    std::fill_n(state + 2 * steps_ + slot * width, width, 0.0F);
+    state[windows_ + slot] = 0.0F;
+    std::fill_n(state + 2 * windows_ + slot * width, width, 0.0F);
   }
 }
 
@@ -317,11 +328,11 @@ void NativeStream::begin_window(Key& key, std::size_t slot) const noexcept {
 // needs, and those not yet begun, whose states are set to zero when they begin.
 void NativeStream::advance(Key& key) noexcept {
   float* memory = key.memory.data();
-  begin_window(key, slot(key.advanced));
+  if (!options_.carried) begin_window(key, slot(key.advanced));
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     Layer& layer = layers_[l];
     CellRows rows;
-    rows.count = steps_;
+    rows.count = windows_;
     rows.projection = projection_.data();
     rows.projection_stride = layer.step.width();
     if (layer.input.one.layer == kFrames) {
@@ -334,9 +345,9 @@ void NativeStream::advance(Key& key) noexcept {
     rows.hidden = memory + layer.hidden_offset;
     rows.cell = memory + layer.cell_offset;
     std::uint8_t* quantised = quantised_of(key, layer, 0);
-    layer.step.recur({steps_, rows.hidden, quantised}, rows.recurrent);
+    layer.step.recur({windows_, rows.hidden, quantised}, rows.recurrent);
     layer.step.cells(rows, scratch_.data());
-    if (layer.step.quantises_state()) layer.step.quantise(rows.hidden, steps_, quantised);
+    if (layer.step.quantises_state()) layer.step.quantise(rows.hidden, windows_, quantised);
     sources_[l + 1] = rows.hidden;
   }
   for (Pooling& pooling : poolings_) advance_pooling(key, pooling);
@@ -348,9 +359,9 @@ void NativeStream::advance(Key& key) noexcept {
 void NativeStream::project_all(Key& key, Layer& layer) noexcept {
   if (layer.reads_quantised) {
     const Layer& before = layers_[static_cast<std::size_t>(layer.input.all.layer)];
-    layer.step.project_quantised(quantised_of(key, before, 0), steps_, projection_.data());
+    layer.step.project_quantised(quantised_of(key, before, 0), windows_, projection_.data());
   } else {
-    layer.step.project(run_rows(layer.input.all), steps_, projection_.data(), scratch_.data());
+    layer.step.project(run_rows(layer.input.all), windows_, projection_.data(), scratch_.data());
   }
 }
 
@@ -358,14 +369,14 @@ void NativeStream::advance_pooling(Key& key, Pooling& pooling) noexcept {
   float* state = key.memory.data() + pooling.state_offset;
   const std::size_t width = pooling.values.one.width;
   AttendCall call;
-  call.row_count = steps_;
+  call.row_count = windows_;
   call.width = width;
   call.scores = run_rows(pooling.scores.all);
   call.values = run_rows(pooling.values.all);
   call.value_stride = width;
   call.maximum = state;
-  call.sum = state + steps_;
-  call.context = state + 2 * steps_;
+  call.sum = state + windows_;
+  call.context = state + 2 * windows_;
   call.context_stride = width;
   kernels().attend(call);
 }
@@ -408,8 +419,8 @@ void NativeStream::take_last_step(Key& key, std::size_t due) noexcept {
     const float* state = memory + pooling.state_offset;
     float* pooled = pooling.pooled.data();
     pooled[0] = state[due];
-    pooled[1] = state[steps_ + due];
-    std::copy_n(state + 2 * steps_ + due * width, width, pooled + 2);
+    pooled[1] = state[windows_ + due];
+    std::copy_n(state + 2 * windows_ + due * width, width, pooled + 2);
     const float* scores = run_rows(pooling.scores.one);
     const float* values = run_rows(pooling.values.one);
     kernels().attend({1, width, scores, 1, values, width, pooled, pooled + 1, pooled + 2, width});
@@ -431,8 +442,8 @@ void NativeStream::find_last_step(Key& key, std::size_t due) noexcept {
     const std::size_t width = pooling.values.one.width;
     const float* state = memory + pooling.state_offset;
     pooling.pooled[0] = state[due];
-    pooling.pooled[1] = state[steps_ + due];
-    std::copy_n(state + 2 * steps_ + due * width, width, pooling.pooled.data() + 2);
+    pooling.pooled[1] = state[windows_ + due];
+    std::copy_n(state + 2 * windows_ + due * width, width, pooling.pooled.data() + 2);
   }
 }
 

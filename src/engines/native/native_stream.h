@@ -51,8 +51,8 @@ class NativeStream final : public WindowStream {
   struct Layer {
     StepLayer step;
     RowPlans input;
-    std::size_t hidden_offset = 0;      // [steps, units]
-    std::size_t cell_offset = 0;        // [steps, units]
+    std::size_t hidden_offset = 0;      // [windows, units]
+    std::size_t cell_offset = 0;        // [windows, units]
     std::size_t quantised_offset = 0;   // bytes of the hidden states, if the layer quantises them
     std::size_t due_offset = 0;         // [recurrent_width] of the window that is due next
     std::size_t projection_offset = 0;  // of a layer that reads frames: [kWaitingMax + 1, width]
@@ -63,7 +63,7 @@ class NativeStream final : public WindowStream {
   struct Pooling {
     RowPlans scores;
     RowPlans values;
-    std::size_t state_offset = 0;  // maxima [steps], sums [steps], contexts [steps, width]
+    std::size_t state_offset = 0;  // maxima [windows], sums [windows], contexts [windows, width]
     std::vector<float> pooled;     // maximum, sum, context [width]
   };
   struct Key {
@@ -87,7 +87,7 @@ class NativeStream final : public WindowStream {
 
   // sources_ holds the rows of the frames and of the layers before.
   const float* run_rows(RowPlan& rows) noexcept;
-  std::size_t slot(std::uint64_t frame) const noexcept { return frame % steps_; }
+  std::size_t slot(std::uint64_t frame) const noexcept { return frame % windows_; }
   std::size_t waiting_slot(std::uint64_t frame) const noexcept { return frame % (kWaitingMax + 1); }
   float* frame_of(Key& key, std::uint64_t frame) const noexcept;
   std::uint8_t* quantised_of(Key& key, const Layer& layer, std::size_t slot) const noexcept;
@@ -105,6 +105,7 @@ class NativeStream final : public WindowStream {
   SessionOptions options_;
   WindowNetwork network_;
   std::size_t steps_ = 0;
+  std::size_t windows_ = 0;  // in flight: as many as steps, or one that is carried on for ever
   std::size_t features_ = 0;
   std::vector<Layer> layers_;
   std::vector<Pooling> poolings_;

@@ -250,6 +250,45 @@ TEST_P(StreamAgainstWindows, GivesTheBitsOfWholeWindowsWhateverHappens) {
   }
 }
 
+// A window that is carried on is a whole window of all frames since the last reset.
+TEST(NativeStream, CarriedStatesAreThoseOfAllFramesSinceTheReset) {
+  for (const Architecture& architecture : architectures()) {
+    const Graph graph = make_graph(architecture);
+    SessionOptions options;
+    options.steps = 4;
+    options.carried = true;
+    auto stream = NativeStream::load(graph, options);
+    ASSERT_TRUE(stream.ok()) << stream.error().message();
+    ASSERT_TRUE((*stream)->add_key(0).ok());
+    RandomFloats random(kSeed);
+    for (int round = 0; round < 3; ++round) {
+      (*stream)->reset(0);
+      std::vector<float> frames;
+      for (std::int64_t seen = 1; seen <= 25; ++seen) {
+        const std::vector<float> frame = random.vector(kFeatures, 2.0F);
+        frames.insert(frames.end(), frame.begin(), frame.end());
+        (*stream)->push(0, frame);
+        if (random.below(3) == 0) (*stream)->work_ahead();
+        if (random.below(2) == 0) continue;
+        std::vector<float> carried(3);
+        ASSERT_EQ((*stream)->score(0, carried), seen >= options.steps);
+        if (seen < options.steps) continue;
+        SessionOptions whole_options;
+        whole_options.steps = seen;
+        auto session = ReferenceSession::load(graph, whole_options);
+        ASSERT_TRUE(session.ok());
+        FloatModel model(std::move(*session), seen);
+        std::vector<float> whole(3);
+        ASSERT_TRUE(model.run(frames, whole));
+        for (std::size_t i = 0; i < whole.size(); ++i)
+          ASSERT_EQ(std::bit_cast<std::uint32_t>(carried[i]),
+                    std::bit_cast<std::uint32_t>(whole[i]))
+              << architecture.name << " after " << seen << " frames, seed " << kSeed;
+      }
+    }
+  }
+}
+
 // Each test run takes a part; TOCSIN_STREAM_EVENTS=3000000 is the whole of it (about a minute).
 TEST(NativeStream, ThousandsOfKeysKeepTheBitsOfWholeWindows) {
   const char* wanted = std::getenv("TOCSIN_STREAM_EVENTS");

@@ -14,6 +14,12 @@
 namespace tocsin {
 namespace {
 
+// The operation a op b as a step from a, and as one from b.
+struct PointwisePair {
+  PointwiseOperation forward;
+  PointwiseOperation exchanged;
+};
+
 // The innermost row of a binary operation, for each way in which an operand may stand still.
 template <typename A, typename B, typename Out, typename Operation>
 void apply_row(const A* a, bool a_moves, const B* b, bool b_moves, Out* y, std::size_t count,
@@ -62,10 +68,33 @@ Result<PlannedNode> plan_binary_as(const NodeContext& context, Operation operati
   return planned;
 }
 
+// One operation of two float tensors, if one of them has the output's shape.
+std::optional<PlannedNode> pointwise_binary(const NodeContext& context, const Shape& shape,
+                                            const PointwisePair& operations) {
+  if (context.input(0).type != DataType::kFloat32) return {};
+  PointwiseProgram program;
+  program.count = *checked_element_count(shape);
+  program.start = context.input(0).element_count() == program.count ? 0 : 1;
+  if (context.input(program.start).element_count() != program.count) return {};
+  const std::size_t other = 1 - program.start;
+  const auto pattern = operand_pattern(context.input(other).shape, shape);
+  if (!pattern) return {};
+  program.terms.push_back(
+      input_term(program.start == 0 ? operations.forward : operations.exchanged, other, *pattern));
+  return planned_pointwise(shape, std::move(program));
+}
+
 // Operation::apply<T>(a, b) for numbers of any type, with a result of that type.
 template <typename Operation>
 Result<PlannedNode> plan_arithmetic(const NodeContext& context) {
   TOCSIN_RETURN_IF_ERROR(require_same_type(context));
+  if constexpr (requires { Operation::kPointwise; }) {
+    TOCSIN_ASSIGN_OR_RETURN(const Shape shape,
+                            broadcast_shapes(context.input(0).shape, context.input(1).shape));
+    if (std::optional<PlannedNode> planned =
+            pointwise_binary(context, shape, Operation::kPointwise))
+      return std::move(*planned);
+  }
   return with_number_type(context.input(0).type, [&context]<typename T>() {
     return plan_binary_as<T, T, T>(context,
                                    [](T a, T b) { return Operation::template apply<T>(a, b); });
@@ -101,24 +130,31 @@ T wrapping(T a, T b, Operation operation) noexcept {
 }
 
 struct Add {
+  static constexpr PointwisePair kPointwise{PointwiseOperation::kAdd, PointwiseOperation::kAdd};
   template <typename T>
   static T apply(T a, T b) noexcept {
     return wrapping(a, b, [](auto x, auto y) { return x + y; });
   }
 };
 struct Sub {
+  static constexpr PointwisePair kPointwise{PointwiseOperation::kSubtract,
+                                            PointwiseOperation::kSubtractFrom};
   template <typename T>
   static T apply(T a, T b) noexcept {
     return wrapping(a, b, [](auto x, auto y) { return x - y; });
   }
 };
 struct Mul {
+  static constexpr PointwisePair kPointwise{PointwiseOperation::kMultiply,
+                                            PointwiseOperation::kMultiply};
   template <typename T>
   static T apply(T a, T b) noexcept {
     return wrapping(a, b, [](auto x, auto y) { return x * y; });
   }
 };
 struct Div {
+  static constexpr PointwisePair kPointwise{PointwiseOperation::kDivide,
+                                            PointwiseOperation::kDivideInto};
   template <typename T>
   static T apply(T a, T b) noexcept {
     if constexpr (std::is_floating_point_v<T>) {
@@ -327,6 +363,16 @@ Result<PlannedNode> plan_pow(const NodeContext& context) {
   const DataType base = context.input(0).type;
   if (base != DataType::kFloat32 && base != DataType::kInt32 && base != DataType::kInt64)
     return unsupported_type(base);
+  const Operand& exponent = context.input(1);
+  if (base == DataType::kFloat32 && exponent.type == DataType::kFloat32 &&
+      exponent.constant != nullptr && exponent.element_count() == 1 &&
+      exponent.rank() <= context.input(0).rank() && exponent.values<float>()[0] == 2.0F) {
+    PointwiseProgram program{context.input(0).element_count(), 0, {}, 0};
+    program.terms.push_back(input_term(PointwiseOperation::kMultiply, 0, {1, program.count}));
+    if (std::optional<PlannedNode> planned =
+            planned_pointwise(context.input(0).shape, std::move(program)))
+      return std::move(*planned);
+  }
   return with_number_type(context.input(1).type, [&context, base]<typename T>() {
     if (base == DataType::kInt64)
       return plan_binary_as<std::int64_t, T, std::int64_t>(context, integer_power<std::int64_t, T>);

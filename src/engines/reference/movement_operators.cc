@@ -3,11 +3,13 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "engines/reference/element_types.h"
 #include "engines/reference/plan_functions.h"
+#include "kernels/kernels.h"
 
 namespace tocsin {
 namespace {
@@ -42,13 +44,17 @@ Result<std::vector<std::int64_t>> split_lengths(const NodeContext& context, std:
   return lengths;
 }
 
-// Output dimensions that follow each other in the input are merged; what is left is walked by an
-// odometer around an innermost loop with one stride.
+// Output dimensions that follow each other in the input are merged.
 struct TransposeLoop {
-  std::size_t rank = 0;
+  struct Dimension {
+    std::size_t count = 1, x_stride = 1, y_stride = 1;
+  };
   std::size_t count = 1;
-  std::array<std::size_t, kRankMax> counts{};
-  std::array<std::size_t, kRankMax> strides{};  // in the input
+  std::vector<Dimension> dimensions;  // of the output, outermost first; none of them is 1 long
+
+  bool is_copy() const {
+    return dimensions.empty() || (dimensions.size() == 1 && dimensions[0].x_stride == 1);
+  }
 };
 
 TransposeLoop transpose_loop(const Shape& shape, const std::vector<std::size_t>& order) {
@@ -60,39 +66,79 @@ TransposeLoop transpose_loop(const Shape& shape, const std::vector<std::size_t>&
     const auto count = static_cast<std::size_t>(shape[axis]);
     loop.count *= count;
     if (count == 1) continue;
-    if (loop.rank > 0 && loop.strides[loop.rank - 1] == input_strides[axis] * count) {
-      loop.counts[loop.rank - 1] *= count;
-      loop.strides[loop.rank - 1] = input_strides[axis];
+    if (!loop.dimensions.empty() &&
+        loop.dimensions.back().x_stride == input_strides[axis] * count) {
+      loop.dimensions.back().count *= count;
+      loop.dimensions.back().x_stride = input_strides[axis];
     } else {
-      loop.counts[loop.rank] = count;
-      loop.strides[loop.rank++] = input_strides[axis];
+      loop.dimensions.push_back({count, input_strides[axis], 1});
     }
+  }
+  std::size_t stride = 1;
+  for (std::size_t i = loop.dimensions.size(); i > 0; --i) {
+    loop.dimensions[i - 1].y_stride = stride;
+    stride *= loop.dimensions[i - 1].count;
   }
   return loop;
 }
 
-template <typename Unit>
-void transpose(const TransposeLoop& loop, const Unit* x, Unit* y) {
-  if (loop.count == 0) return;
-  const std::size_t inner_count = loop.counts[loop.rank - 1];
-  const std::size_t inner_stride = loop.strides[loop.rank - 1];
+// Calls plane(x offset, y offset) for all places of the dimensions.
+template <typename Plane>
+void walk(std::span<const TransposeLoop::Dimension> dimensions, Plane&& plane) {
   std::array<std::size_t, kRankMax> index{};
-  std::size_t offset = 0;
-  for (std::size_t done = 0; done < loop.count; done += inner_count) {
-    for (std::size_t i = 0; i < inner_count; ++i) y[done + i] = x[offset + i * inner_stride];
-    for (std::size_t d = loop.rank - 1; d > 0; --d) {
-      offset += loop.strides[d - 1];
-      if (++index[d - 1] < loop.counts[d - 1]) break;
+  std::size_t x = 0;
+  std::size_t y = 0;
+  while (true) {
+    plane(x, y);
+    std::size_t d = dimensions.size();
+    for (; d > 0; --d) {
+      const TransposeLoop::Dimension& dimension = dimensions[d - 1];
+      x += dimension.x_stride;
+      y += dimension.y_stride;
+      if (++index[d - 1] < dimension.count) break;
       index[d - 1] = 0;
-      offset -= loop.strides[d - 1] * loop.counts[d - 1];
+      x -= dimension.x_stride * dimension.count;
+      y -= dimension.y_stride * dimension.count;
     }
+    if (d == 0) return;
   }
 }
 
 template <typename Unit>
 Kernel transpose_kernel(const TransposeLoop& loop) {
   return [loop](const Buffers& buffers) {
-    transpose(loop, buffers.input<Unit>(0), buffers.output<Unit>(0));
+    const TransposeLoop::Dimension inner = loop.dimensions.back();
+    const Unit* x = buffers.input<Unit>(0);
+    Unit* y = buffers.output<Unit>(0);
+    walk(std::span(loop.dimensions).first(loop.dimensions.size() - 1),
+         [&](std::size_t x_offset, std::size_t y_offset) {
+           for (std::size_t i = 0; i < inner.count; ++i)
+             y[y_offset + i] = x[x_offset + i * inner.x_stride];
+         });
+  };
+}
+
+// Values of four bytes, moved by the kernels: rows where the innermost dimension stays the
+// innermost, else planes in which it changes places with the one that was.
+Kernel word_transpose_kernel(TransposeLoop loop) {
+  const TransposeLoop::Dimension inner = loop.dimensions.back();
+  loop.dimensions.pop_back();
+  const bool keeps_rows = inner.x_stride == 1;
+  auto other = std::ranges::max_element(loop.dimensions, {}, &TransposeLoop::Dimension::count);
+  if (!keeps_rows)
+    other = std::ranges::find(loop.dimensions, std::size_t{1}, &TransposeLoop::Dimension::x_stride);
+  const TransposeLoop::Dimension plane = *other;
+  loop.dimensions.erase(other);
+  return [loop, inner, plane, keeps_rows](const Buffers& buffers) {
+    walk(loop.dimensions, [&](std::size_t x_offset, std::size_t y_offset) {
+      const float* x = buffers.input<float>(0) + x_offset;
+      float* y = buffers.output<float>(0) + y_offset;
+      if (keeps_rows)
+        kernels().pointwise(
+            {nullptr, 0, plane.count, inner.count, x, plane.x_stride, y, plane.y_stride});
+      else
+        kernels().transpose({inner.count, plane.count, x, inner.x_stride, y, plane.y_stride});
+    });
   };
 }
 
@@ -240,8 +286,12 @@ Result<PlannedNode> plan_transpose(const NodeContext& context) {
   PlannedNode planned;
   planned.outputs.push_back({x.type, std::move(shape), {}, {}});
   const TransposeLoop loop = transpose_loop(x.shape, order);
-  if (loop.rank == 0 || (loop.rank == 1 && loop.strides[0] == 1)) {
+  if (loop.is_copy()) {
     planned.outputs[0].alias_of_input = 0;  // only dimensions of 1 change places
+  } else if (loop.count == 0) {
+    planned.kernel = [](const Buffers& /*buffers*/) {};
+  } else if (data_type_size_bytes(x.type) == 4) {
+    planned.kernel = word_transpose_kernel(loop);
   } else {
     planned.kernel =
         with_unit_of(x.type, [&loop]<typename Unit>() { return transpose_kernel<Unit>(loop); });

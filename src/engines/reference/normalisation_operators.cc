@@ -1,6 +1,9 @@
 // Softmax, LogSoftmax, LayerNormalization and BatchNormalization.
 #include <cmath>
 #include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "engines/reference/plan_functions.h"
@@ -42,12 +45,19 @@ Result<PlannedNode> plan_softmax_as(const NodeContext& context, bool logarithmic
     view = around_axis(x.shape, axis, coerces ? x.rank() : axis + 1);
   }
   planned.kernel = [view, logarithmic](const Buffers& buffers) {
-    for (std::size_t outer = 0; outer < view.outer; ++outer) {
-      for (std::size_t inner = 0; inner < view.inner; ++inner) {
-        const std::size_t offset = outer * view.count * view.inner + inner;
-        kernels().softmax({buffers.input<float>(0) + offset, buffers.output<float>(0) + offset,
-                           view.count, view.inner, logarithmic});
-      }
+    SoftmaxCall call;
+    call.count = view.count;
+    call.logarithmic = logarithmic;
+    // The rows are those along the axis: outer ones where it is the last, else the inner ones.
+    const bool is_last = view.inner == 1;
+    call.stride = view.inner;
+    call.row_count = is_last ? view.outer : view.inner;
+    call.row_stride = is_last ? view.count : 1;
+    const std::size_t block_count = is_last ? 1 : view.outer;
+    for (std::size_t block = 0; block < block_count; ++block) {
+      call.x = buffers.input<float>(0) + block * view.count * view.inner;
+      call.y = buffers.output<float>(0) + block * view.count * view.inner;
+      kernels().softmax(call);
     }
   };
   return planned;
@@ -59,6 +69,30 @@ Status require_length(const NodeContext& context, std::size_t index, std::size_t
   return invalid("input " + std::to_string(index) + " has shape " +
                  shape_text(context.input(index).shape) + ", expected " + std::to_string(length) +
                  " values");
+}
+
+// With all four constant: (x - mean) * factor + bias, each channel's factor computed here.
+std::optional<PlannedNode> constant_batch_normalization(const NodeContext& context,
+                                                        const AxisView& view, float epsilon) {
+  for (std::size_t i = 1; i <= 4; ++i)
+    if (context.input(i).constant == nullptr) return {};
+  const auto scale = context.input(1).values<float>();
+  const auto variance = context.input(4).values<float>();
+  std::vector<float> factors;
+  for (std::size_t c = 0; c < view.count; ++c)
+    factors.push_back(scale[c] / std::sqrt(variance[c] + epsilon));
+  const OperandPattern channels{view.inner, view.count};
+  PointwiseTerm factor;
+  factor.operation = PointwiseOperation::kMultiply;
+  factor.source = PointwiseTerm::Source::kValues;
+  factor.values = std::make_shared<const std::vector<float>>(std::move(factors));
+  factor.pattern = channels;
+  const Shape& shape = context.input(0).shape;
+  return planned_pointwise(shape, {context.input(0).element_count(),
+                                   0,
+                                   {input_term(PointwiseOperation::kSubtract, 3, channels), factor,
+                                    input_term(PointwiseOperation::kAdd, 2, channels)},
+                                   0});
 }
 
 }  // namespace
@@ -88,23 +122,21 @@ Result<PlannedNode> plan_layer_normalization(const NodeContext& context) {
     planned.outputs.push_back({DataType::kFloat32, reduced, {}, {}});
   const bool has_bias = context.has_input(2);
   planned.kernel = [view, epsilon, has_bias](const Buffers& buffers) {
-    const auto statistic = [&buffers](std::size_t index, std::size_t row) {
-      return index < buffers.outputs.size() && buffers.outputs[index] != nullptr
-                 ? buffers.output<float>(index) + row
-                 : nullptr;
+    const auto statistic = [&buffers](std::size_t index) {
+      return index < buffers.outputs.size() ? buffers.output<float>(index) : nullptr;
     };
-    for (std::size_t row = 0; row < view.outer; ++row) {
-      LayerNormCall call;
-      call.count = view.count;
-      call.x = buffers.input<float>(0) + row * view.count;
-      call.scale = buffers.input<float>(1);
-      call.bias = has_bias ? buffers.input<float>(2) : nullptr;
-      call.epsilon = epsilon;
-      call.y = buffers.output<float>(0) + row * view.count;
-      call.mean = statistic(1, row);
-      call.inverse_deviation = statistic(2, row);
-      kernels().layer_norm(call);
-    }
+    LayerNormCall call;
+    call.count = view.count;
+    call.x = buffers.input<float>(0);
+    call.scale = buffers.input<float>(1);
+    call.bias = has_bias ? buffers.input<float>(2) : nullptr;
+    call.epsilon = epsilon;
+    call.y = buffers.output<float>(0);
+    call.mean = statistic(1);
+    call.inverse_deviation = statistic(2);
+    call.row_count = view.outer;
+    call.row_stride = view.count;
+    kernels().layer_norm(call);
   };
   return planned;
 }
@@ -120,6 +152,8 @@ Result<PlannedNode> plan_batch_normalization(const NodeContext& context) {
   const AxisView view = around_axis(x.shape, 1, 2);
   for (std::size_t i = 1; i <= 4; ++i)
     TOCSIN_RETURN_IF_ERROR(require_length(context, i, view.count));
+  if (std::optional<PlannedNode> planned = constant_batch_normalization(context, view, epsilon))
+    return std::move(*planned);
   PlannedNode planned;
   planned.outputs.push_back({DataType::kFloat32, x.shape, {}, {}});
   planned.kernel = [view, epsilon](const Buffers& buffers) {

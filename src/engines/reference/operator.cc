@@ -22,6 +22,18 @@ NodeContext::NodeContext(const GraphNode& node, const NodeInputs& inputs, Prepar
       weights_(prepared.weights()),
       attribute_read_(node.attributes.size(), false) {}
 
+std::optional<PlannedNode> planned_pointwise(const Shape& shape, PointwiseProgram program) {
+  std::optional<PointwiseKernel> kernel = PointwiseKernel::make(program);
+  if (!kernel) return {};
+  PlannedNode planned;
+  planned.outputs.push_back({DataType::kFloat32, shape, {}, {}});
+  planned.kernel = [kernel = std::move(*kernel)](const Buffers& buffers) {
+    kernel.run(buffers.inputs, buffers.output<float>(0));
+  };
+  planned.pointwise = std::move(program);
+  return planned;
+}
+
 template <typename T>
 const T* NodeContext::read_attribute(std::string_view name) const {
   for (std::size_t i = 0; i < node_.attributes.size(); ++i) {
@@ -42,8 +54,7 @@ std::optional<float> NodeContext::scale_of(ValueIndex value) const {
   return found == scales->end() ? std::nullopt : std::optional(found->second);
 }
 
-Result<SharedWeights> NodeContext::pack(const MatrixView& matrix, std::size_t weights,
-                                        Factor factor) const {
+DenseWeightsOptions NodeContext::product_options(Factor factor) const {
   constexpr float kStateScale = 1.0F / 127.0F;
   DenseWeightsOptions options;
   options.precision = weights_.quantisation().precision;
@@ -57,7 +68,12 @@ Result<SharedWeights> NodeContext::pack(const MatrixView& matrix, std::size_t we
     else
       options.precision = Precision::kFloat32;
   }
-  return weights_.pack(matrix, options, inputs_[weights].is_weight);
+  return options;
+}
+
+Result<SharedWeights> NodeContext::pack(const MatrixView& matrix, std::size_t weights,
+                                        Factor factor) const {
+  return weights_.pack(matrix, product_options(factor), inputs_[weights].is_weight);
 }
 
 std::int64_t NodeContext::int_attribute(std::string_view name, std::int64_t otherwise) const {

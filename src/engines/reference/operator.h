@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "engines/graph/graph.h"
+#include "engines/reference/pointwise.h"
 #include "engines/reference/weight_store.h"
 
 namespace tocsin {
@@ -75,11 +76,25 @@ struct Buffers {
 
 using Kernel = std::function<void(const Buffers& buffers)>;
 
+// How a kernel takes on element-wise work on its output while that is in the cache. Its output is
+// seen as [images, rows, width].
+struct EpilogueSupport {
+  std::size_t rows = 0;
+  std::size_t width = 0;
+  // The kernel that runs `program` too, whose inputs follow the node's own.
+  std::function<Kernel(const PointwiseKernel& program)> bind;
+};
+
 struct PlannedNode {
   std::vector<PlannedOutput> outputs;
   Kernel kernel;  // empty if no output needs work
   std::size_t scratch_bytes = 0;
+  std::optional<PointwiseProgram> pointwise{};  // what the kernel does, if it is element-wise
+  std::optional<EpilogueSupport> epilogue{};
 };
+
+// A node of one output that a program computes. None if the program has no kernel.
+std::optional<PlannedNode> planned_pointwise(const Shape& shape, PointwiseProgram program);
 
 // Everything a plan function may look at. Attributes of the wrong type, and attributes that nothing
 // has read, are errors that the caller of the plan function reports from attribute_status().
@@ -128,8 +143,10 @@ class NodeContext {
   // What a constant matrix is multiplied with: input 0, or the state that the node carries.
   // kState: of values in [-1, 1], as sigmoid and tanh give them.
   enum class Factor { kInput, kState, kUnboundedState };
-  // Packs `matrix`, a part of the constant input `weights`, in the precision of the session. INT8
-  // without a scale for the factor, and a factor that is a constant itself, stay in FP32.
+  // How a product with it is computed. INT8 without a scale for the factor, and a factor that is a
+  // constant itself, stay in FP32.
+  DenseWeightsOptions product_options(Factor factor) const;
+  // Packs `matrix`, a part of the constant input `weights`, for that.
   Result<SharedWeights> pack(const MatrixView& matrix, std::size_t weights, Factor factor) const;
 
   // The integers of input `index`, which must be a constant of int64 or int32.

@@ -59,6 +59,8 @@ std::vector<PlanInput> signature_inputs(const Graph& graph, const std::vector<Sh
 
 class PlanBuilder {
  public:
+  static constexpr std::size_t kJoinedStepsMax = 16;
+
   PlanBuilder(PreparedGraph& prepared, const ReferenceLimits& limits)
       : prepared_(prepared),
         limits_(limits),
@@ -102,6 +104,7 @@ class PlanBuilder {
       if (leads_there_[node]) TOCSIN_RETURN_IF_ERROR(add_node(node));
     for (const ValueIndex output : part.outputs)
       add_output(values_[static_cast<std::size_t>(output)]);
+    join_steps();
     TOCSIN_RETURN_IF_ERROR(lay_out());
     return std::move(plan_);
   }
@@ -205,6 +208,12 @@ class PlanBuilder {
     step.input_pointers.resize(step.inputs.size());
     step.output_pointers.resize(step.outputs.size());
     plan_.steps_.push_back(std::move(step));
+    if (plan_.steps_.back().outputs[0].kind != Plan::Place::Kind::kArena) {
+      planned.pointwise.reset();  // nobody reads what it computes
+      planned.epilogue.reset();
+    }
+    programs_.push_back(std::move(planned.pointwise));
+    epilogues_.push_back(std::move(planned.epilogue));
     scratch_bytes_ = std::max(scratch_bytes_, planned.scratch_bytes);
     return {};
   }
@@ -259,6 +268,100 @@ class PlanBuilder {
       buffers_[value.place.position].last_step = plan_.steps_.size();
   }
 
+  // Steps that become one.
+  struct Join {
+    std::size_t end = 0;  // one past the last step
+    Kernel kernel;
+    std::vector<Plan::Place> inputs;
+  };
+
+  static bool same_place(const Plan::Place& a, const Plan::Place& b) noexcept {
+    return a.kind == b.kind && a.position == b.position && a.data == b.data;
+  }
+
+  static std::size_t value_number(const Plan::Place& place, std::vector<Plan::Place>& places) {
+    const auto found = std::ranges::find_if(
+        places, [&place](const Plan::Place& known) { return same_place(known, place); });
+    if (found != places.end()) return static_cast<std::size_t>(found - places.begin());
+    places.push_back(place);
+    return places.size() - 1;
+  }
+
+  bool is_used_after(std::size_t step, std::size_t last) const {
+    return buffers_[plan_.steps_[step].outputs[0].position].last_step > last;
+  }
+
+  // The program as a step's kernel: alone, or at the end of the step that `epilogue` belongs to.
+  static std::optional<Kernel> kernel_of(PointwiseKernel program,
+                                         const std::optional<EpilogueSupport>& epilogue) {
+    if (epilogue) {
+      if (!program.fit_rows(epilogue->rows, epilogue->width)) return {};
+      return epilogue->bind(program);
+    }
+    return [program = std::move(program)](const Buffers& buffers) {
+      program.run(buffers.inputs, buffers.output<float>(0));
+    };
+  }
+
+  // The longest row of steps from `first` on that can become one: element-wise ones, after a first
+  // one that may be of another kind. All but the last one's outputs are used within it.
+  std::optional<Join> longest_join(std::size_t first) const {
+    std::optional<Join> longest;
+    std::vector<PointwiseNode> nodes;
+    std::vector<Plan::Place> places;
+    const std::optional<EpilogueSupport>& epilogue = epilogues_[first];
+    const std::size_t end = std::min(plan_.steps_.size(), first + kJoinedStepsMax);
+    for (std::size_t i = epilogue ? first + 1 : first; i < end && programs_[i]; ++i) {
+      PointwiseNode node{&*programs_[i], {}, value_number(plan_.steps_[i].outputs[0], places)};
+      for (const Plan::Place& place : plan_.steps_[i].inputs)
+        node.inputs.push_back(value_number(place, places));
+      nodes.push_back(std::move(node));
+      bool is_closed = i > first;
+      for (std::size_t before = first; before < i; ++before)
+        is_closed = is_closed && !is_used_after(before, i);
+      if (!is_closed) continue;
+      std::optional<JoinedProgram> program = join_pointwise(nodes);
+      if (!program) continue;
+      std::optional<Kernel> kernel = kernel_of(std::move(program->kernel), epilogue);
+      if (!kernel) continue;
+      Join join{i + 1, std::move(*kernel), {}};
+      if (epilogue) join.inputs = plan_.steps_[first].inputs;
+      for (const std::size_t input : program->inputs) join.inputs.push_back(places[input]);
+      // What the first step makes is found where the last one's output is.
+      if (epilogue)
+        for (Plan::Place& place : join.inputs)
+          if (same_place(place, plan_.steps_[first].outputs[0])) place = plan_.steps_[i].outputs[0];
+      longest = std::move(join);
+    }
+    return longest;
+  }
+
+  void join_steps() {
+    std::vector<Plan::Step> steps;
+    std::vector<std::size_t> new_index(plan_.steps_.size() + 1);
+    for (std::size_t i = 0; i < plan_.steps_.size();) {
+      std::optional<Join> join = longest_join(i);
+      const std::size_t end = join ? join->end : i + 1;
+      for (std::size_t old = i; old < end; ++old) new_index[old] = steps.size();
+      Plan::Step& last = plan_.steps_[end - 1];
+      if (join) {
+        for (std::size_t inner = i; inner + 1 < end; ++inner)
+          buffers_[plan_.steps_[inner].outputs[0].position].size_bytes = 0;
+        last.inputs = std::move(join->inputs);
+        last.input_pointers.resize(last.inputs.size());
+        last.kernel = std::move(join->kernel);
+      }
+      steps.push_back(std::move(last));
+      i = end;
+    }
+    new_index.back() = steps.size();
+    for (ArenaBuffer& buffer : buffers_) {
+      buffer.first_step = new_index[buffer.first_step];
+      buffer.last_step = new_index[buffer.last_step];
+    }
+    plan_.steps_ = std::move(steps);
+  }
+
   Status lay_out() {
     std::size_t total = scratch_bytes_;
     for (const ArenaBuffer& buffer : buffers_) {
@@ -293,6 +396,8 @@ class PlanBuilder {
   std::vector<bool> needed_;       // by node: its kernel is run
   std::vector<bool> leads_there_;  // by node: shapes are inferred through it
   std::vector<ArenaBuffer> buffers_;
+  std::vector<std::optional<PointwiseProgram>> programs_;  // by step
+  std::vector<std::optional<EpilogueSupport>> epilogues_;  // by step
   std::size_t scratch_bytes_ = 0;
   Plan plan_;
 };

@@ -48,6 +48,7 @@ class PreparedGraph {
   // One a value; set where it is a weight or depends on weights alone.
   const std::vector<std::optional<Tensor>>& constants() const noexcept { return constants_; }
   WeightStore& weights() noexcept { return weights_; }
+  const WeightStore& weights() const noexcept { return weights_; }
   const ReferenceLimits& limits() const noexcept { return limits_; }
 
   // A subgraph of one of the nodes, prepared when it is first asked for: so a branch that is never

@@ -17,6 +17,8 @@ namespace {
 // The dimensions of a reduction, split into kept and reduced ones, each outermost first, with
 // strides.
 struct ReductionLoop {
+  // The reduced axes are the last ones: each output sums one row of the input.
+  bool is_of_rows = false;
   struct Axis {
     std::size_t count = 1, stride = 1;
   };
@@ -36,6 +38,7 @@ struct ReductionLoop {
 
 ReductionLoop reduction_loop(const Shape& shape, const std::vector<bool>& is_reduced) {
   ReductionLoop loop;
+  loop.is_of_rows = std::is_sorted(is_reduced.begin(), is_reduced.end());
   std::size_t stride = 1;
   for (std::size_t i = shape.size(); i > 0; --i) {
     const auto count = static_cast<std::size_t>(shape[i - 1]);
@@ -129,7 +132,15 @@ template <typename T, typename Operation>
 Kernel reduction_kernel(const ReductionLoop& loop, bool is_mean) {
   return [loop, is_mean](const Buffers& buffers) {
     T* y = buffers.output<T>(0);
-    reduce<T, Operation>(loop, buffers.input<T>(0), y);
+    const T* x = buffers.input<T>(0);
+    if constexpr (std::is_same_v<T, float> && std::is_same_v<Operation, Sum>) {
+      if (loop.is_of_rows)
+        kernels().row_sum({loop.output_count, loop.reduced_count, x, loop.reduced_count, y});
+      else
+        reduce<T, Operation>(loop, x, y);
+    } else {
+      reduce<T, Operation>(loop, x, y);
+    }
     if constexpr (std::is_floating_point_v<T>) {
       const T count = static_cast<T>(loop.reduced_count);
       if (is_mean)

@@ -27,6 +27,7 @@ class ReferenceSession : public Session {
   bool run(std::span<const TensorView> inputs,
            std::span<const TensorView> outputs) noexcept override;
   const Error& error() const noexcept override { return error_; }
+  std::size_t weight_bytes() const noexcept override { return prepared_.weights().size_bytes(); }
 
  private:
   ReferenceSession(PreparedGraph prepared, const SessionOptions& options,

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "engines/reference/activation.h"
 #include "engines/reference/element_types.h"
@@ -37,14 +39,20 @@ Result<PlannedNode> plan_float_map(const NodeContext& context, Operation operati
   return plan_map_as<float>(context, operation);
 }
 
-Result<PlannedNode> plan_kernel_map(const NodeContext& context, MapFunction function) {
+using Operation = PointwiseOperation;
+
+// The terms one after the other, from input 0 on.
+Result<PlannedNode> plan_terms(const NodeContext& context, std::vector<PointwiseTerm> terms,
+                               std::size_t slot_count = 0) {
   TOCSIN_RETURN_IF_ERROR(context.require_float(0));
-  const std::size_t count = context.input(0).element_count();
-  PlannedNode planned = same_shape(context);
-  planned.kernel = [count, function](const Buffers& buffers) {
-    function(buffers.input<float>(0), buffers.output<float>(0), count);
-  };
-  return planned;
+  std::optional<PlannedNode> planned = planned_pointwise(
+      context.input(0).shape, {context.input(0).element_count(), 0, std::move(terms), slot_count});
+  TOCSIN_ASSERT(planned);  // operands of one value fit any rows
+  return std::move(*planned);
+}
+
+Result<PlannedNode> plan_operation(const NodeContext& context, Operation operation) {
+  return plan_terms(context, {plain_term(operation)});
 }
 
 // Operations that need two functions of x go through blocks on the stack.
@@ -64,19 +72,33 @@ Result<PlannedNode> plan_blocks(const NodeContext& context, BlockOperation block
   return planned;
 }
 
-void gelu_by_erf(const float* x, float* y, std::size_t count) {
-  Block t;
-  for (std::size_t i = 0; i < count; ++i) t[i] = x[i] * 0x1.6a09e6p-1F;  // sqrt(1/2)
-  kernels().erf(t.data(), t.data(), count);
-  for (std::size_t i = 0; i < count; ++i) y[i] = 0.5F * x[i] * (1.0F + t[i]);
+// (0.5 x) (1 + v), for x in slot 0 and the value at hand v.
+void finish_gelu(std::vector<PointwiseTerm>& terms) {
+  terms.push_back(number_term(Operation::kAdd, 1.0F));
+  terms.push_back(slot_term(Operation::kSave, 1));
+  terms.push_back(slot_term(Operation::kLoad, 0));
+  terms.push_back(number_term(Operation::kMultiply, 0.5F));
+  terms.push_back(slot_term(Operation::kMultiply, 1));
 }
 
-void gelu_by_tanh(const float* x, float* y, std::size_t count) {
-  Block t;
-  for (std::size_t i = 0; i < count; ++i)
-    t[i] = 0x1.988454p-1F * (x[i] + 0.044715F * (x[i] * x[i] * x[i]));  // sqrt(2/pi)
-  kernels().tanh(t.data(), t.data(), count);
-  for (std::size_t i = 0; i < count; ++i) y[i] = 0.5F * x[i] * (1.0F + t[i]);
+std::vector<PointwiseTerm> gelu_by_erf() {
+  std::vector<PointwiseTerm> terms = {
+      slot_term(Operation::kSave, 0),
+      number_term(Operation::kMultiply, 0x1.6a09e6p-1F),  // sqrt(1/2)
+      plain_term(Operation::kErf)};
+  finish_gelu(terms);
+  return terms;
+}
+
+// tanh(sqrt(2 / pi) (x + 0.044715 x^3)) takes the place of the erf.
+std::vector<PointwiseTerm> gelu_by_tanh() {
+  std::vector<PointwiseTerm> terms = {
+      slot_term(Operation::kSave, 0),     slot_term(Operation::kMultiply, 0),
+      slot_term(Operation::kMultiply, 0), number_term(Operation::kMultiply, 0.044715F),
+      slot_term(Operation::kAdd, 0),      number_term(Operation::kMultiply, 0x1.988454p-1F),
+      plain_term(Operation::kTanh)};
+  finish_gelu(terms);
+  return terms;
 }
 
 // A bound of Clip: an attribute up to opset 10, an optional scalar input after that.
@@ -84,6 +106,10 @@ struct ClipBound {
   bool is_input = false;
   float value = 0;
 };
+
+PointwiseTerm bound_term(Operation operation, std::size_t input, const ClipBound& bound) {
+  return bound.is_input ? input_term(operation, input, {}) : number_term(operation, bound.value);
+}
 
 Result<ClipBound> clip_bound(const NodeContext& context, std::size_t index, const char* name,
                              float otherwise) {
@@ -98,7 +124,7 @@ Result<ClipBound> clip_bound(const NodeContext& context, std::size_t index, cons
 }  // namespace
 
 Result<PlannedNode> plan_abs(const NodeContext& context) {
-  return plan_float_map(context, [](float x) { return std::fabs(x); });
+  return plan_operation(context, Operation::kMagnitude);
 }
 
 Result<PlannedNode> plan_ceil(const NodeContext& context) {
@@ -110,19 +136,8 @@ Result<PlannedNode> plan_clip(const NodeContext& context) {
   constexpr float kMax = std::numeric_limits<float>::max();
   TOCSIN_ASSIGN_OR_RETURN(const ClipBound low, clip_bound(context, 1, "min", -kMax));
   TOCSIN_ASSIGN_OR_RETURN(const ClipBound high, clip_bound(context, 2, "max", kMax));
-  const std::size_t count = context.input(0).element_count();
-  PlannedNode planned = same_shape(context);
-  planned.kernel = [count, low, high](const Buffers& buffers) {
-    const float least = low.is_input ? *buffers.input<float>(1) : low.value;
-    const float most = high.is_input ? *buffers.input<float>(2) : high.value;
-    const float* x = buffers.input<float>(0);
-    float* y = buffers.output<float>(0);
-    for (std::size_t i = 0; i < count; ++i) {
-      const float raised = x[i] < least ? least : x[i];
-      y[i] = raised > most ? most : raised;
-    }
-  };
-  return planned;
+  return plan_terms(
+      context, {bound_term(Operation::kAtLeast, 1, low), bound_term(Operation::kAtMost, 2, high)});
 }
 
 Result<PlannedNode> plan_elu(const NodeContext& context) {
@@ -135,10 +150,10 @@ Result<PlannedNode> plan_elu(const NodeContext& context) {
 }
 
 Result<PlannedNode> plan_erf(const NodeContext& context) {
-  return plan_kernel_map(context, kernels().erf);
+  return plan_operation(context, Operation::kErf);
 }
 Result<PlannedNode> plan_exp(const NodeContext& context) {
-  return plan_kernel_map(context, kernels().exp);
+  return plan_operation(context, Operation::kExp);
 }
 Result<PlannedNode> plan_floor(const NodeContext& context) {
   return plan_float_map(context, [](float x) { return std::floor(x); });
@@ -146,28 +161,26 @@ Result<PlannedNode> plan_floor(const NodeContext& context) {
 
 Result<PlannedNode> plan_gelu(const NodeContext& context) {
   const std::string approximate = context.string_attribute("approximate", "none");
-  if (approximate == "none") return plan_blocks(context, gelu_by_erf);
-  if (approximate == "tanh") return plan_blocks(context, gelu_by_tanh);
+  if (approximate == "none") return plan_terms(context, gelu_by_erf(), 2);
+  if (approximate == "tanh") return plan_terms(context, gelu_by_tanh(), 2);
   return unsupported("approximate = '" + approximate + "' is not supported");
 }
 
 Result<PlannedNode> plan_hard_sigmoid(const NodeContext& context) {
   const float alpha = context.float_attribute("alpha", 0.2F);
   const float beta = context.float_attribute("beta", 0.5F);
-  return plan_float_map(context, [alpha, beta](float x) {
-    const float line = alpha * x + beta;
-    const float raised = line < 0.0F ? 0.0F : line;
-    return raised > 1.0F ? 1.0F : raised;
-  });
+  return plan_terms(
+      context, {number_term(Operation::kMultiply, alpha), number_term(Operation::kAdd, beta),
+                number_term(Operation::kAtLeast, 0.0F), number_term(Operation::kAtMost, 1.0F)});
 }
 
 Result<PlannedNode> plan_leaky_relu(const NodeContext& context) {
   const float alpha = context.float_attribute("alpha", 0.01F);
-  return plan_float_map(context, [alpha](float x) { return x < 0.0F ? alpha * x : x; });
+  return plan_terms(context, {number_term(Operation::kScaleNegative, alpha)});
 }
 
 Result<PlannedNode> plan_log(const NodeContext& context) {
-  return plan_kernel_map(context, kernels().log);
+  return plan_operation(context, Operation::kLog);
 }
 
 Result<PlannedNode> plan_neg(const NodeContext& context) {
@@ -175,7 +188,7 @@ Result<PlannedNode> plan_neg(const NodeContext& context) {
     return plan_map_as<std::int64_t>(context, [](std::int64_t x) {
       return static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(x));
     });
-  return plan_float_map(context, [](float x) { return -x; });
+  return plan_operation(context, Operation::kNegate);
 }
 
 Result<PlannedNode> plan_not(const NodeContext& context) {
@@ -184,13 +197,13 @@ Result<PlannedNode> plan_not(const NodeContext& context) {
 }
 
 Result<PlannedNode> plan_reciprocal(const NodeContext& context) {
-  return plan_float_map(context, [](float x) { return 1.0F / x; });
+  return plan_terms(context, {number_term(Operation::kDivideInto, 1.0F)});
 }
 Result<PlannedNode> plan_relu(const NodeContext& context) {
-  return plan_float_map(context, [](float x) { return x < 0.0F ? 0.0F : x; });
+  return plan_terms(context, {number_term(Operation::kAtLeast, 0.0F)});
 }
 Result<PlannedNode> plan_sigmoid(const NodeContext& context) {
-  return plan_kernel_map(context, kernels().sigmoid);
+  return plan_operation(context, Operation::kSigmoid);
 }
 Result<PlannedNode> plan_sign(const NodeContext& context) {
   return plan_float_map(context, [](float x) { return x > 0.0F ? 1.0F : (x < 0.0F ? -1.0F : x); });
@@ -199,10 +212,10 @@ Result<PlannedNode> plan_softplus(const NodeContext& context) {
   return plan_blocks(context, softplus_block);
 }
 Result<PlannedNode> plan_sqrt(const NodeContext& context) {
-  return plan_float_map(context, [](float x) { return std::sqrt(x); });
+  return plan_operation(context, Operation::kSquareRoot);
 }
 Result<PlannedNode> plan_tanh(const NodeContext& context) {
-  return plan_kernel_map(context, kernels().tanh);
+  return plan_operation(context, Operation::kTanh);
 }
 
 }  // namespace tocsin

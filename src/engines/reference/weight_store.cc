@@ -20,4 +20,10 @@ Result<SharedWeights> WeightStore::pack(const MatrixView& matrix,
   return packed;
 }
 
+std::size_t WeightStore::size_bytes() const noexcept {
+  std::size_t sum = 0;
+  for (const auto& entry : packed_) sum += entry.second->size_bytes();
+  return sum;
+}
+
 }  // namespace tocsin

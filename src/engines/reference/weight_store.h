@@ -38,6 +38,9 @@ class WeightStore {
   Result<SharedWeights> pack(const MatrixView& matrix, const DenseWeightsOptions& options,
                              bool lives_with_session);
 
+  // Of the weights that were packed to stay.
+  std::size_t size_bytes() const noexcept;
+
  private:
   // Where the matrix is, its layout, and how it was packed.
   using Key = std::tuple<const float*, std::size_t, std::size_t, std::size_t, std::size_t,
