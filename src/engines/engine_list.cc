@@ -5,6 +5,7 @@
 #include "engines/engine.h"
 #include "engines/native/native_engine.h"
 #include "engines/onnxruntime/onnxruntime_engine.h"
+#include "engines/onnxruntime/onnxruntime_openvino_engine.h"
 #include "engines/openvino/openvino_engine.h"
 #include "engines/reference/reference_engine.h"
 
@@ -25,6 +26,7 @@ constexpr std::array kEngines = {
     EngineEntry{"native", make<NativeEngine>},
     EngineEntry{"reference", make<ReferenceEngine>},
     EngineEntry{"onnxruntime", make<OnnxRuntimeEngine>},
+    EngineEntry{"onnxruntime-openvino", make<OnnxRuntimeOpenVinoEngine>},
     EngineEntry{"openvino", make<OpenVinoEngine>},
 };
 

@@ -278,6 +278,62 @@ class Machine(CliCase):
         tocsin("engines", "--model", self.folder / "nowhere", code=2)
         tocsin("engines", "--seconds", "1", code=2)
 
+    def test_bench_engines_measures_what_answers_right_and_says_why_others_do_not(self):
+        nowhere = {**os.environ, "TOCSIN_OPENVINO": "/nowhere"}
+        page = self.folder / "engines.html"
+        command = ("bench", "engines", "--model", self.MODEL, "--batch", "1,3", "--seconds", "0.02",
+                   "--precision", "float32")
+        report = json.loads(tocsin(*command, "--html", page, "--json", env=nowhere).stdout)
+        rows = {(row["engine"], row["batch"]): row for row in report["rows"]}
+        for engine in ("native", "reference", "onnxruntime"):
+            for batch in (1, 3):
+                row = rows[engine, batch]
+                self.assertFalse(row["skipped"], row)
+                self.assertGreater(row["latency_ns"]["count"], 0)
+                self.assertGreater(row["rss_bytes"], 0)
+                self.assertLess(row["max_abs_error"], 1e-4 if engine == "onnxruntime" else 1e-45)
+        self.assertIn("/nowhere", rows["openvino", 1]["skipped"])
+        self.assertIn("onnxruntime-openvino", {engine for engine, _ in rows})
+        self.assertNotIn("src=", page.read_text())
+        self.assertIn("no engine is named", tocsin(*command, "--engines", "abacus").stdout)
+
+    def test_bench_last_step_keeps_its_schedule_and_says_what_is_left(self):
+        command = ("bench", "last-step", "--model", self.MODEL, "--rate", "500", "--seconds", "0.2")
+        report = json.loads(tocsin(*command, "--json").stdout)
+        self.assertEqual(report["engine"], "native")
+        self.assertIn(report["latency_ns"]["count"], range(80, 101))  # the first warm up
+        self.assertGreater(report["events_per_s_sustained"], 0)
+        tocsin("bench", "last-step", "--shape", "S9x9", code=2)
+
+    def test_a_run_takes_of_the_machine_what_its_configuration_says(self):
+        cpus = sorted(os.sched_getaffinity(0))
+        keys = f"runtime: {{cpu: {cpus[0]}, sink_cpu: {cpus[-1]}, idle: sleep}}\n"
+        config = self.config(extra=keys)
+        self.assertIn(f"cpu: {cpus[0]}", tocsin("config", "show", config).stdout)
+        placed = tocsin("run", config).stderr
+        self.assertIn(f"pipeline on CPU {cpus[0]}, outputs on CPU {cpus[-1]}", placed)
+        tocsin("run", self.config(name="plain"), "--quiet")
+        self.assertEqual(self.outputs("aapl"), self.outputs("plain"))
+        spun = tocsin("run", self.config(name="spun", extra="runtime: {idle: spin}\n"))
+        self.assertIn("spin when idle", spun.stderr)
+        self.assertEqual(self.outputs("spun"), self.outputs("plain"))
+        absent = self.config(name="absent", extra="runtime: {cpu: 60000}\n")
+        self.assertIn("runtime.cpu", tocsin("run", absent, code=2).stderr)
+        self.assertFalse((self.folder / "absent").exists())
+        wrong = self.config(name="wrong", extra="runtime: {idel: spin}\n")
+        self.assertIn("runtime.idle", tocsin("config", "check", wrong, code=2).stderr)
+
+    def test_locked_memory_is_locked_or_the_run_says_how_to_raise_the_limit(self):
+        config = self.config(name="locked", extra="runtime: {lock_memory: true}\n")
+        command = [BINARY, "run", config]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        if done.returncode == 4:
+            self.assertIn("ulimit -l", done.stderr)
+            self.assertFalse((self.folder / "locked").exists())
+        else:
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("memory locked", done.stderr)
+
     def test_doctor_host_names_what_was_found_and_what_to_set(self):
         report = self.measured("doctor", "host", "--seconds", "0.05")
         names = [finding["name"] for finding in report["findings"]]
@@ -394,7 +450,7 @@ class Readme(CliCase):
         for command in ("run", "inspect", "replay", "plot", "engines", "audit verify", "audit show",
                         "models list", "models verify", "models show", "features list",
                         "features export", "config check", "config show", "bench pipeline",
-                        "bench engines", "doctor host", "doctor contention", "quantize",
+                        "bench engines", "bench last-step", "doctor host", "doctor contention", "quantize",
                         "precision audit"):
             self.assertIn("Example:", tocsin(*command.split(), "--help").stdout, command)
 

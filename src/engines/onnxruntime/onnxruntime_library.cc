@@ -65,8 +65,10 @@ Result<std::shared_ptr<const OnnxRuntimeLibrary>> OnnxRuntimeLibrary::open(
   library->version_ = base->GetVersionString();
   library->path_ = mapped_path(reinterpret_cast<const void*>(get_api_base));
   for (std::uint32_t version = ORT_API_VERSION;
-       version >= kApiVersionMin && library->api_ == nullptr; --version)
+       version >= kApiVersionMin && library->api_ == nullptr; --version) {
     library->api_ = base->GetApi(version);
+    library->api_version_ = version;
+  }
   if (library->api_ == nullptr) {
     return Error(ErrorCode::kUnavailable, library->path_ + " is ONNX Runtime " + library->version_ +
                                               ", older than 1." + std::to_string(kApiVersionMin) +

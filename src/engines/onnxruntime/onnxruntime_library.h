@@ -3,6 +3,7 @@
 // close.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -28,6 +29,7 @@ class OnnxRuntimeLibrary {
   OnnxRuntimeLibrary& operator=(const OnnxRuntimeLibrary&) = delete;
 
   const OrtApi& api() const noexcept { return *api_; }
+  std::uint32_t api_version() const noexcept { return api_version_; }
   OrtEnv* environment() const noexcept { return environment_; }
   const std::string& version() const noexcept { return version_; }  // "1.32.0"
   const std::string& path() const noexcept { return path_; }        // of the file that was mapped
@@ -39,6 +41,7 @@ class OnnxRuntimeLibrary {
   OnnxRuntimeLibrary() = default;
 
   const OrtApi* api_ = nullptr;
+  std::uint32_t api_version_ = 0;
   OrtEnv* environment_ = nullptr;
   std::string version_;
   std::string path_;

@@ -115,16 +115,18 @@ OnnxRuntimeSession::~OnnxRuntimeSession() {
 
 Result<std::unique_ptr<Session>> OnnxRuntimeSession::load(
     std::shared_ptr<const OnnxRuntimeLibrary> library, const std::string& onnx_path,
-    const SessionOptions& options) {
+    const SessionOptions& options, const OpenVinoProvider* provider) {
   std::unique_ptr<OnnxRuntimeSession> session(new OnnxRuntimeSession(std::move(library)));
-  Status status = session->open(onnx_path, options);
+  Status status = session->open(onnx_path, options, provider);
   if (status.ok()) status = session->read_signature();
   if (status.ok()) status = session->bind_ahead(options);
+  if (status.ok() && provider != nullptr) status = session->run_ahead();
   if (!status.ok()) return status.error().within("loading " + onnx_path);
   return std::unique_ptr<Session>(std::move(session));
 }
 
-Status OnnxRuntimeSession::open(const std::string& onnx_path, const SessionOptions& options) {
+Status OnnxRuntimeSession::open(const std::string& onnx_path, const SessionOptions& options,
+                                const OpenVinoProvider* provider) {
   TOCSIN_RETURN_IF_ERROR(check_counts(options));
   const OrtApi& api = library_->api();
   OrtSessionOptions* raw = nullptr;
@@ -135,6 +137,8 @@ Status OnnxRuntimeSession::open(const std::string& onnx_path, const SessionOptio
   TOCSIN_RETURN_IF_ERROR(library_->check(api.SetSessionExecutionMode(raw, ORT_SEQUENTIAL)));
   TOCSIN_RETURN_IF_ERROR(
       library_->check(api.SetSessionGraphOptimizationLevel(raw, ORT_ENABLE_ALL)));
+  inputs_are_copied_ = provider != nullptr;
+  if (provider != nullptr) TOCSIN_RETURN_IF_ERROR(provider->append_to(*raw, options.thread_count));
   TOCSIN_RETURN_IF_ERROR(library_->check(
       api.CreateSession(library_->environment(), onnx_path.c_str(), raw, &session_)));
   return library_->check(api.CreateRunOptions(&run_options_));
@@ -219,6 +223,20 @@ Status OnnxRuntimeSession::bind_ahead(const SessionOptions& options) {
   return {};
 }
 
+Status OnnxRuntimeSession::bind_again(const Binding& binding) const {
+  for (std::size_t i = 0; i < signature_.inputs.size(); ++i)
+    TOCSIN_RETURN_IF_ERROR(library_->check(library_->api().BindInput(
+        binding.io.get(), signature_.inputs[i].name.c_str(), binding.values[i].get())));
+  return {};
+}
+
+Status OnnxRuntimeSession::run_ahead() {
+  for (const auto& binding : bindings_)
+    TOCSIN_RETURN_IF_ERROR(
+        library_->check(library_->api().RunWithBinding(session_, run_options_, binding->io.get())));
+  return {};
+}
+
 Result<std::unique_ptr<OnnxRuntimeSession::Binding>> OnnxRuntimeSession::make_binding(
     std::span<const TensorView> inputs, std::span<const TensorView> outputs) const {
   const OrtApi& api = library_->api();
@@ -280,6 +298,9 @@ bool OnnxRuntimeSession::run(std::span<const TensorView> inputs,
   if (binding == nullptr) return false;
   for (std::size_t i = 0; i < inputs.size(); ++i)
     std::memcpy(binding->buffers[i].get(), inputs[i].data, inputs[i].size_bytes);
+  if (inputs_are_copied_) {
+    if (const Status status = bind_again(*binding); !status.ok()) return fail(status.error());
+  }
   OrtStatus* raw = library_->api().RunWithBinding(session_, run_options_, binding->io.get());
   if (raw != nullptr) [[unlikely]]
     return fail(library_->check(raw).error());

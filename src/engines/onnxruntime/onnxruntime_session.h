@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "engines/engine.h"
 #include "engines/onnxruntime/onnxruntime_library.h"
+#include "engines/onnxruntime/openvino_provider.h"
 
 struct OrtSession;
 struct OrtRunOptions;
@@ -21,9 +22,11 @@ namespace tocsin {
 
 class OnnxRuntimeSession final : public Session {
  public:
+  // `provider`: runs before ONNX Runtime's own CPU kernels; null: these alone.
   static Result<std::unique_ptr<Session>> load(std::shared_ptr<const OnnxRuntimeLibrary> library,
                                                const std::string& onnx_path,
-                                               const SessionOptions& options);
+                                               const SessionOptions& options,
+                                               const OpenVinoProvider* provider = nullptr);
   ~OnnxRuntimeSession() override;
 
   const ModelSignature& signature() const noexcept override { return signature_; }
@@ -35,12 +38,17 @@ class OnnxRuntimeSession final : public Session {
   struct Binding;
 
   explicit OnnxRuntimeSession(std::shared_ptr<const OnnxRuntimeLibrary> library);
-  Status open(const std::string& onnx_path, const SessionOptions& options);
+  Status open(const std::string& onnx_path, const SessionOptions& options,
+              const OpenVinoProvider* provider);
   Status read_signature();
   Result<TensorSpec> read_tensor_spec(std::size_t index, bool is_input) const;
   Status read_tensor_type(const OrtTypeInfo& type, TensorSpec& spec) const;
   // Binds the shapes of window models ([batch, steps, ...]) ahead of the first run.
   Status bind_ahead(const SessionOptions& options);
+  // ONNX Runtime copies an input into a provider's own memory when it is bound, not when it runs.
+  Status bind_again(const Binding& binding) const;
+  // The first run of a shape costs the provider milliseconds: runs what is bound once.
+  Status run_ahead();
   Result<std::unique_ptr<Binding>> make_binding(std::span<const TensorView> inputs,
                                                 std::span<const TensorView> outputs) const;
   // The binding for these shapes; made if there is none. Null: see error_.
@@ -53,6 +61,7 @@ class OnnxRuntimeSession final : public Session {
   OrtRunOptions* run_options_ = nullptr;
   std::vector<std::unique_ptr<Binding>> bindings_;
   std::size_t next_replaced_ = 0;
+  bool inputs_are_copied_ = false;
   Error error_{ErrorCode::kOk, ""};
 };
 
