@@ -450,8 +450,8 @@ class Readme(CliCase):
         for command in ("run", "inspect", "replay", "plot", "engines", "audit verify", "audit show",
                         "models list", "models verify", "models show", "features list",
                         "features export", "config check", "config show", "bench pipeline",
-                        "bench engines", "bench last-step", "doctor host", "doctor contention", "quantize",
-                        "precision audit"):
+                        "bench engines", "bench last-step", "doctor host", "doctor contention",
+                        "quantize", "precision audit"):
             self.assertIn("Example:", tocsin(*command.split(), "--help").stdout, command)
 
 
