@@ -40,6 +40,7 @@ int main(int argc, char** argv) {
   tocsin::add_audit_command(app, context);
   tocsin::add_plot_command(app, context);
   tocsin::add_models_command(app, context);
+  tocsin::add_quantize_command(app, context);
   tocsin::add_engines_command(app, context);
   tocsin::add_features_command(app, context);
   tocsin::add_config_command(app, context);

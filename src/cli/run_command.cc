@@ -59,6 +59,10 @@ std::string counts_text(const RunSummary& s) {
       {"held back",
        fmt::format("{} held, {} in cooldown, {} from an untrusted book", with_thousands(s.held),
                    with_thousands(s.suppressed_cooldown), with_thousands(s.suppressed_untrusted))});
+  if (s.precision != "float32")
+    table.add_row({"scored again in float32",
+                   fmt::format("{} of {} in {}, near a threshold", with_thousands(s.rescored),
+                               with_thousands(s.windows_scored), s.precision)});
   if (s.failed_inferences > 0)
     table.add_row({"failed inferences", with_thousands(s.failed_inferences)});
   table.add_row({"engine", fmt::format("{} ({}), kernels {}, {} steps", s.engine,

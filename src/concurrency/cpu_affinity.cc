@@ -57,7 +57,7 @@ Result<CpuList> parse_cpu_list(std::string_view text) {
   }
   if (text.ends_with(',')) return not_a_list(text);
   std::ranges::sort(cpus);
-  cpus.erase(std::ranges::unique(cpus).begin(), cpus.end());
+  cpus.erase(std::unique(cpus.begin(), cpus.end()), cpus.end());
   return cpus;
 }
 

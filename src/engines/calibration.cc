@@ -83,6 +83,23 @@ std::vector<ValueIndex> find_taps(const PreparedGraph& prepared) {
   return taps;
 }
 
+// Whether the values are the model's inputs, moved but not changed.
+bool is_model_input(const Graph& graph, ValueIndex value) {
+  static constexpr std::array<std::string_view, 8> kMovements = {
+      "Transpose", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Identity", "Slice", "Gather"};
+  const auto makes = [&value](const GraphNode& node) {
+    return std::ranges::find(node.outputs, value) != node.outputs.end();
+  };
+  while (std::ranges::find(graph.inputs, value) == graph.inputs.end()) {
+    const auto node = std::ranges::find_if(graph.nodes, makes);
+    if (node == graph.nodes.end() || !node->domain.empty() ||
+        std::ranges::find(kMovements, node->op_type) == kMovements.end())
+      return false;
+    value = node->inputs.front();
+  }
+  return true;
+}
+
 // A graph that gives its taps, planned for one batch.
 struct TapPlan {
   Plan plan;
@@ -109,6 +126,10 @@ class TapRunner {
   std::size_t tap_count() const noexcept { return taps_.size(); }
   const std::string& name(std::size_t tap) const {
     return prepared_.graph().value_names[static_cast<std::size_t>(taps_[tap])];
+  }
+
+  bool is_model_input(std::size_t tap) const {
+    return tocsin::is_model_input(prepared_.graph(), taps_[tap]);
   }
 
   // Calls take(tap, values) for each tap of each batch of windows.
@@ -197,8 +218,9 @@ Result<ActivationScales> measure(const std::string& onnx_path, std::span<const f
         }));
   ActivationScales scales;
   for (std::size_t tap = 0; tap < largest.size(); ++tap) {
-    const float scale =
-        static_cast<float>(histograms[tap].cut_off(options.method)) / kLargestInteger;
+    const CalibrationMethod method =
+        runner.is_model_input(tap) ? CalibrationMethod::kMax : options.method;
+    const float scale = static_cast<float>(histograms[tap].cut_off(method)) / kLargestInteger;
     // A scale below the normal floats has no inverse.
     if (scale >= std::numeric_limits<float>::min()) scales[runner.name(tap)] = scale;
   }

@@ -19,7 +19,9 @@ namespace tocsin {
 inline constexpr std::size_t kCalibrationSamplesMin = 1'000;
 inline constexpr std::size_t kCalibrationSamplesDefault = 5'000;
 
-// Where |x| is cut off; what lies above saturates.
+// Where |x| is cut off; what lies above saturates. The model's own inputs are not cut off whatever
+// the method: the normaliser has clipped them already, and their tails are what tells events from
+// the rest.
 enum class CalibrationMethod : std::uint8_t {
   kMax,         // nowhere: the largest |x| is 127 steps
   kPercentile,  // at the 99.99th percentile of |x|

@@ -113,6 +113,9 @@ TEST_F(CalibrateTest, EntropyCutsOffNoMoreThanTheLargestValue) {
     EXPECT_LE(scale, max->at(name)) << name;
     EXPECT_GT(scale, 0.2F * max->at(name)) << name;
   }
+  // Inputs are kept whole: a window's extremes are what an event is known by.
+  EXPECT_EQ(entropy->at("x.by_time"), max->at("x.by_time"));
+  EXPECT_LT(entropy->at("layer0.y"), max->at("layer0.y"));
   EXPECT_EQ(*entropy, *scales(1'000, CalibrationMethod::kEntropy));
 }
 

@@ -294,6 +294,8 @@ class PackageYaml {
       check(item, "value", precision.activation_scales.emplace(value, scale).second,
             "a value that is not listed before");
     }
+    check(root_, "precision", !package_.carried,
+          "none with window.carried: states that were carried cannot be scored again");
     const bool is_int8 = precision.name == kPrecisions[0];
     check(reader, "method", (precision.method != "none") == is_int8,
           is_int8 ? "entropy, max or percentile" : "none, for a precision without scales");

@@ -99,6 +99,9 @@ Result<BenchModel> open_bench_model(const std::string& path, std::int64_t steps)
   model.onnx_path = package.onnx_path;
   model.steps = steps > 0 ? steps : package.steps;
   model.tolerance = package.samples_tolerance;
+  if (package.precision && !package.precision->activation_scales.empty())
+    model.activation_scales =
+        std::make_shared<const ActivationScales>(package.precision->activation_scales);
   return model;
 }
 

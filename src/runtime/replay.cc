@@ -1,4 +1,5 @@
-// The same FrameBuilder and scorer as in the run, stopped at the recorded position.
+// The same FrameBuilder, scorer and guard band as in the run, stopped at the recorded
+// position.
 #include "runtime/replay.h"
 
 #include <fmt/format.h>
@@ -14,7 +15,7 @@
 #include "models/model_package.h"
 #include "runtime/frame_builder.h"
 #include "runtime/run.h"
-#include "scoring/ahead_scorer.h"
+#include "scoring/guarded_scorer.h"
 #include "sinks/sink.h"
 
 namespace tocsin {
@@ -22,17 +23,27 @@ namespace {
 
 constexpr std::uint64_t kRecordsBetweenProgress = 1024;
 
-Result<LoadedModel> load_recorded_model(const FoundDecision& found, const std::string& path) {
+// `path` may name a model of which there are newer versions by now.
+Result<ModelPackage> load_recorded_package(const FoundDecision& found, const std::string& path) {
   TOCSIN_ASSIGN_OR_RETURN(ModelPackage package, load_model_package(path));
+  if (package.version == found.run.model_version) return package;
+  const std::filesystem::path folder(package.folder);
+  return load_model_package((folder.parent_path() / found.run.model_version).string());
+}
+
+Result<LoadedModel> load_recorded_model(const FoundDecision& found, const std::string& path,
+                                        bool full_precision) {
+  TOCSIN_ASSIGN_OR_RETURN(ModelPackage package, load_recorded_package(found, path));
   if (package.model_sha256 != found.run.model_sha256)
     return Error(ErrorCode::kFailedPrecondition,
                  fmt::format("{}: model.onnx is not the recorded one: sha256 {}, recorded {}", path,
                              to_hex(package.model_sha256), to_hex(found.run.model_sha256)));
   TOCSIN_ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, make_engine(found.run.engine));
-  TOCSIN_ASSIGN_OR_RETURN(
-      LoadedModel model,
-      load_model(std::move(package), *engine,
-                 {.steps = found.decision.decision.window_steps, .ahead = false}));
+  TOCSIN_ASSIGN_OR_RETURN(LoadedModel model,
+                          load_model(std::move(package), *engine,
+                                     {.steps = found.decision.decision.window_steps,
+                                      .ahead = false,
+                                      .full_precision = full_precision}));
   if (model.schema.hash() != found.run.schema_hash)
     return Error(ErrorCode::kFailedPrecondition,
                  fmt::format("{}: feature schema {}, recorded {}", path,
@@ -87,12 +98,13 @@ Result<ReplayReport> replay_decision(const FoundDecision& found, const ReplayOpt
   TOCSIN_ASSIGN_OR_RETURN(
       LoadedModel model,
       load_recorded_model(
-          found, options.package_path.empty() ? config.model.package : options.package_path));
+          found, options.package_path.empty() ? config.model.package : options.package_path,
+          config.model.full_precision));
   TOCSIN_ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, open_source(config.source, clock));
   FrameBuilder builder(model.schema, *source, clock);
-  const std::unique_ptr<Scorer> scorer = make_scorer(std::move(model));
-
   const DecisionRecord& recorded = found.decision.decision;
+  const std::unique_ptr<Scorer> scorer = make_scorer(
+      std::move(model), {.alert = recorded.threshold, .release = recorded.release_threshold});
   EventBatch batch;
   FeatureFrame frame;
   StageDurations durations;

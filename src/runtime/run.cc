@@ -15,7 +15,7 @@
 #include "kernels/isa.h"
 #include "models/model_package.h"
 #include "runtime/pipeline.h"
-#include "scoring/ahead_scorer.h"
+#include "scoring/guarded_scorer.h"
 #include "scoring/loaded_model.h"
 #include "sinks/console_sink.h"
 #include "sinks/file_io.h"
@@ -159,6 +159,14 @@ void log_choices(const RunConfig& config, const RunState& state) {
     log_info("windows are worked ahead: a frame waits for the last step alone");
   else
     log_info("windows are run whole: " + model.whole_reason);
+  if (model.precision != Precision::kFloat32) {
+    const GuardBand& band = model.package.precision->band;
+    log_info(fmt::format(
+        "scores in {}; those within {:.3g} of a threshold again in float32: {:.4f} of windows "
+        "differ by no more than {:.3g}, with confidence {}",
+        precision_name(model.precision), band.width, band.quantile, band.worst_error,
+        band.confidence));
+  }
   log_info(fmt::format(
       "alert at {:.4f} or above, released below {:.4f}, cooldown {} ms; {} samples of the package "
       "checked, worst error {:.2g}",
@@ -175,8 +183,10 @@ Result<std::unique_ptr<RunState>> open(const RunConfig& config, const RunHooks& 
   auto state = std::make_unique<RunState>();
   TOCSIN_ASSIGN_OR_RETURN(ModelPackage package, load_model_package(config.model.package));
   TOCSIN_ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, make_engine(config.model.engine));
-  TOCSIN_ASSIGN_OR_RETURN(LoadedModel model,
-                          load_model(std::move(package), *engine, {.steps = config.model.steps}));
+  TOCSIN_ASSIGN_OR_RETURN(
+      LoadedModel model,
+      load_model(std::move(package), *engine,
+                 {.steps = config.model.steps, .full_precision = config.model.full_precision}));
   TOCSIN_ASSIGN_OR_RETURN(state->source, open_source(config.source, clock));
   TOCSIN_ASSIGN_OR_RETURN(state->policy,
                           DecisionPolicy::create(policy_options(config, model.package)));
@@ -185,7 +195,9 @@ Result<std::unique_ptr<RunState>> open(const RunConfig& config, const RunHooks& 
                                  .rule = config.decision.rule,
                                  .model = model.package.name,
                                  .model_version = model.package.version});
-  state->scorer = make_scorer(std::move(model));
+  state->scorer =
+      make_scorer(std::move(model), {.alert = state->policy->options().threshold,
+                                     .release = state->policy->options().release_threshold});
   state->failures.emplace(config.output.folder);
   TOCSIN_RETURN_IF_ERROR(open_sinks(config, hooks, *state));
   log_choices(config, *state);
@@ -233,7 +245,7 @@ LedgerRunEnd run_end(const RunState& state, const Pipeline& pipeline, RunEnd end
                      .gaps = state.source->counters().gaps,
                      .frames = pipeline.counters().frames,
                      .windows_scored = pipeline.counters().windows_scored,
-                     .rescored = 0,
+                     .rescored = state.scorer->counters().rescored,
                      .alerts = policy.alerts,
                      .held = policy.held,
                      .suppressed_cooldown = policy.suppressed_cooldown,
@@ -272,6 +284,8 @@ RunSummary summarise(const RunConfig& config, const RunState& state, const Pipel
   summary.source = state.start.source_name;
   summary.model = model.title();
   summary.engine = model.engine.name;
+  summary.precision = precision_name(model.precision);
+  summary.rescored = state.scorer->counters().rescored;
   summary.isa = state.start.isa;
   summary.determinism = model.engine.determinism;
   summary.steps = model.options.steps;

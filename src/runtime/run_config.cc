@@ -47,6 +47,10 @@ void read_model(YamlReader reader, const std::string& folder, ModelConfig& model
   model.package = resolved(model.package, folder);
   reader.read("engine", model.engine);
   reader.read("steps", model.steps, {.min = 0, .max = kStepsMax});
+  static constexpr std::array<std::string_view, 2> kPrecisions = {"package", "float32"};
+  std::size_t precision = 0;
+  reader.read_choice("precision", precision, kPrecisions);
+  model.full_precision = precision == 1;
 }
 
 void read_decision(YamlReader reader, DecisionConfig& decision) {

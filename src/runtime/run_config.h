@@ -19,6 +19,7 @@ struct ModelConfig {
   std::string package;  // <repository>/<name> or <repository>/<name>/<version>
   std::string engine = "native";
   std::int64_t steps = 0;  // window length; 0: the package's own
+  bool full_precision = false;  // FP32, whatever precision the package asks for
 };
 
 struct DecisionConfig {

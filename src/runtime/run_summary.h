@@ -40,6 +40,7 @@ struct RunSummary {
   std::string source;
   std::string model;
   std::string engine;
+  std::string precision;  // of the scores; those counted in `rescored` are in float32
   std::string isa;
   DeterminismClass determinism = DeterminismClass::kExact;
   std::int64_t steps = 0;
@@ -54,6 +55,7 @@ struct RunSummary {
   OracleCounters oracle;
   std::uint64_t frames = 0;
   std::uint64_t windows_scored = 0;
+  std::uint64_t rescored = 0;  // within the guard band of a threshold
   std::uint64_t failed_inferences = 0;
   std::uint64_t alerts = 0;
   std::uint64_t held = 0;

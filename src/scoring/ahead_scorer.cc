@@ -47,9 +47,4 @@ void AheadScorer::reset(InstrumentId key) noexcept {
   stream_->reset(key);
 }
 
-std::unique_ptr<Scorer> make_scorer(LoadedModel model, const WindowScorerOptions& options) {
-  if (model.stream != nullptr) return std::make_unique<AheadScorer>(std::move(model), options);
-  return std::make_unique<WindowScorer>(std::move(model), options);
-}
-
 }  // namespace tocsin

@@ -24,18 +24,18 @@ class AheadScorer final : public Scorer {
     return windows_.first_position(key);
   }
   std::uint64_t raw_hash(InstrumentId key) noexcept override { return windows_.raw_hash(key); }
+  std::span<const float> normalised(InstrumentId key) const noexcept override {
+    return windows_.normalised(key);
+  }
   FailureCapsule capture_failure(InstrumentId key) const override {
     return windows_.capture_failure(key);
   }
-  const ScorerCounters& counters() const noexcept override { return windows_.counters(); }
+  ScorerCounters counters() const noexcept override { return windows_.counters(); }
 
  private:
   std::unique_ptr<WindowStream> stream_;
   WindowScorer windows_;
   std::vector<float> outputs_;  // one row of the model's output
 };
-
-// The scorer that does the least between a frame and its score.
-std::unique_ptr<Scorer> make_scorer(LoadedModel model, const WindowScorerOptions& options = {});
 
 }  // namespace tocsin

@@ -8,6 +8,7 @@
 #include <random>
 #include <stdexcept>
 
+#include "scoring/guarded_scorer.h"
 #include "support/catalogue_package.h"
 
 namespace tocsin {
@@ -32,8 +33,8 @@ class AheadScorerTest : public testing::Test {
 };
 
 TEST_F(AheadScorerTest, AStreamIsUsedWhereTheModelHasOne) {
-  EXPECT_NE(dynamic_cast<AheadScorer*>(make_scorer(load(true)).get()), nullptr);
-  EXPECT_NE(dynamic_cast<WindowScorer*>(make_scorer(load(false)).get()), nullptr);
+  EXPECT_NE(dynamic_cast<AheadScorer*>(make_scorer(load(true), {0.75F, 0.5F}).get()), nullptr);
+  EXPECT_NE(dynamic_cast<WindowScorer*>(make_scorer(load(false), {0.75F, 0.5F}).get()), nullptr);
 }
 
 TEST_F(AheadScorerTest, GivesTheBitsOfWholeWindowsForEachOfManyKeys) {
@@ -80,7 +81,7 @@ TEST_F(AheadScorerTest, GivesTheBitsOfWholeWindowsForEachOfManyKeys) {
 
 // What they are afterwards: CarriedStatesAreThoseOfAllFramesSinceTheReset, of the engine.
 TEST_F(AheadScorerTest, CarriedStatesBeginLikeAWindow) {
-  const std::unique_ptr<Scorer> carried = make_scorer(load(false, true));
+  const std::unique_ptr<Scorer> carried = make_scorer(load(false, true), {0.75F, 0.5F});
   WindowScorer whole(load(false));
   ASSERT_TRUE(carried->add_key(0).ok());
   ASSERT_TRUE(whole.add_key(0).ok());

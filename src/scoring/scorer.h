@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "base/result.h"
 #include "events/feature_frame.h"
@@ -26,6 +27,7 @@ struct ScorerCounters {
   std::uint64_t failures = 0;
   std::uint64_t values_replaced = 0;  // raw values that were NaN or infinite, scored as the mean
   std::uint64_t gaps = 0;             // windows emptied because events were missing
+  std::uint64_t rescored = 0;         // scores near a threshold, computed again in full precision
 };
 
 // One model for many keys; bound to one thread.
@@ -50,10 +52,12 @@ class Scorer {
   // window_hash() of its raw values. Computed only when asked for.
   virtual InputPosition first_position(InstrumentId key) const noexcept = 0;
   virtual std::uint64_t raw_hash(InstrumentId key) noexcept = 0;
+  // [frames, features] of a key as the model sees them, oldest first; valid until its next push().
+  virtual std::span<const float> normalised(InstrumentId key) const noexcept = 0;
   // Everything about a failed score(), to be called before the next push() or score(); takes
   // memory.
   virtual FailureCapsule capture_failure(InstrumentId key) const = 0;
-  virtual const ScorerCounters& counters() const noexcept = 0;
+  virtual ScorerCounters counters() const noexcept = 0;
 };
 
 }  // namespace tocsin

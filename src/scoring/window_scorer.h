@@ -43,10 +43,9 @@ class WindowScorer final : public Scorer {
     return window(key).raw_hash(digest_builder_);
   }
   FailureCapsule capture_failure(InstrumentId key) const override;
-  const ScorerCounters& counters() const noexcept override { return counters_; }
+  ScorerCounters counters() const noexcept override { return counters_; }
 
-  // [frames, features] of a key, oldest first; valid until its next push().
-  std::span<const float> normalised(InstrumentId key) const noexcept {
+  std::span<const float> normalised(InstrumentId key) const noexcept override {
     return window(key).normalised();
   }
   bool full(InstrumentId key) const noexcept { return window(key).full(); }
