@@ -85,13 +85,15 @@ class StepRows {
       : shape_(shape), projection_(projection), lengths_(lengths), reverse_(reverse) {}
 
   void set_step(std::size_t step) noexcept { step_ = step; }
+  // The row of X whose projection is the first one there.
+  void set_first_row(std::size_t row) noexcept { first_row_ = row; }
   bool is_active(std::size_t b) const noexcept { return step_ < length(b); }
   // The time index that batch row b is at; only while it is active.
   std::size_t time(std::size_t b) const noexcept {
     return reverse_ ? length(b) - 1 - step_ : step_;
   }
   const float* projection(std::size_t b) const noexcept {
-    return projection_ + shape_.input_row(time(b), b) * shape_.width();
+    return projection_ + (shape_.input_row(time(b), b) - first_row_) * shape_.width();
   }
 
  private:
@@ -108,25 +110,35 @@ class StepRows {
   const std::int32_t* lengths_;
   bool reverse_;
   std::size_t step_ = 0;
+  std::size_t first_row_ = 0;
 };
 
 // Runs all directions: input projection, then step by step. Cell is the kind of cell:
 //   void start(direction, initial_states, scratch): sets the states of all batch rows
 //   void step(direction, rows, scratch): one step of all active rows
 //   const float* hidden(scratch), and finish(direction, outputs): writes the final states
-// Scratch: the projection, then what the cell asks for with scratch_floats(), or, before the cells
-// begin, what the projection needs.
+// Where the steps follow each other in X, they are projected a few at a time, so that the
+// projection stays in the cache. Scratch: the projection, what the cell asks for with
+// scratch_floats(), what the projection needs.
 template <typename Cell>
 class RecurrentKernel {
  public:
   RecurrentKernel(const RecurrentShape& shape, WeightsList w, std::vector<std::vector<float>> bias,
                   Cell cell)
-      : shape_(shape), w_(std::move(w)), bias_(std::move(bias)), cell_(std::move(cell)) {}
+      : shape_(shape),
+        w_(std::move(w)),
+        bias_(std::move(bias)),
+        cell_(std::move(cell)),
+        chunk_(shape.steps) {
+    const bool is_ordered = !shape.has_lengths && (!shape.batch_first || shape.batch == 1);
+    if (is_ordered && shape.batch > 0)
+      chunk_ = std::min(shape.steps, std::max<std::size_t>(1, kProjectedRows / shape.batch));
+  }
 
   std::size_t scratch_bytes() const {
-    const std::size_t after_projection = std::max(
-        cell_.scratch_floats(shape_), product_scratch_floats(w_, shape_.steps * shape_.batch));
-    return (projection_floats() + after_projection) * sizeof(float);
+    return (projection_floats() + cell_floats() +
+            product_scratch_floats(w_, chunk_ * shape_.batch)) *
+           sizeof(float);
   }
 
   void operator()(const Buffers& buffers) const {
@@ -136,32 +148,48 @@ class RecurrentKernel {
     const std::int32_t* lengths = shape_.has_lengths ? buffers.input<std::int32_t>(4) : nullptr;
     if (y != nullptr && lengths != nullptr) clear_output(y);
     for (std::size_t d = 0; d < shape_.directions; ++d) {
-      project(d, buffers.input<float>(0), projection);  // before the cells need their scratch
       cell_.start(shape_, d, buffers, cell_scratch);
       StepRows rows(shape_, projection, lengths, shape_.is_reverse(d));
-      for (std::size_t step = 0; step < shape_.steps; ++step) {
-        rows.set_step(step);
-        cell_.step(shape_, d, rows, cell_scratch);
-        if (y != nullptr) store_step(d, rows, cell_.hidden(cell_scratch), y);
+      for (std::size_t first = 0; first < shape_.steps; first += chunk_) {
+        const std::size_t count = std::min(chunk_, shape_.steps - first);
+        const std::size_t time = shape_.is_reverse(d) ? shape_.steps - first - count : first;
+        rows.set_first_row(time * shape_.batch);
+        project(d, buffers.input<float>(0), {time * shape_.batch, count * shape_.batch},
+                projection);
+        for (std::size_t step = first; step < first + count; ++step) {
+          rows.set_step(step);
+          cell_.step(shape_, d, rows, cell_scratch);
+          if (y != nullptr) store_step(d, rows, cell_.hidden(cell_scratch), y);
+        }
       }
       cell_.finish(shape_, d, buffers, cell_scratch);
     }
   }
 
  private:
+  static constexpr std::size_t kProjectedRows = 96;
+
+  struct InputRows {
+    std::size_t first = 0;
+    std::size_t count = 0;
+  };
+
   std::size_t projection_floats() const {
-    return (shape_.steps * shape_.batch * shape_.width() + 15) / 16 * 16;
+    return (chunk_ * shape_.batch * shape_.width() + 15) / 16 * 16;
   }
+  std::size_t cell_floats() const { return (cell_.scratch_floats(shape_) + 15) / 16 * 16; }
 
   void clear_output(float* y) const {
     const std::size_t count = shape_.steps * shape_.directions * shape_.batch * shape_.units;
     for (std::size_t i = 0; i < count; ++i) y[i] = 0.0F;
   }
 
-  void project(std::size_t direction, const float* x, float* projection) const {
-    w_[direction]->run({x, shape_.features, shape_.steps * shape_.batch, bias_[direction].data(), 0,
-                        projection, shape_.width()},
-                       reinterpret_cast<std::byte*>(projection + projection_floats()));
+  void project(std::size_t direction, const float* x, const InputRows& rows,
+               float* projection) const {
+    float* scratch = projection + projection_floats() + cell_floats();
+    w_[direction]->run({x + rows.first * shape_.features, shape_.features, rows.count,
+                        bias_[direction].data(), 0, projection, shape_.width()},
+                       reinterpret_cast<std::byte*>(scratch));
   }
 
   void store_step(std::size_t direction, const StepRows& rows, const float* hidden,
@@ -169,7 +197,7 @@ class RecurrentKernel {
     for (std::size_t b = 0; b < shape_.batch; ++b) {
       if (!rows.is_active(b)) continue;
       float* target = y + shape_.output_offset(rows.time(b), direction, b);
-      for (std::size_t j = 0; j < shape_.units; ++j) target[j] = hidden[b * shape_.units + j];
+      std::copy_n(hidden + b * shape_.units, shape_.units, target);
     }
   }
 
@@ -177,6 +205,7 @@ class RecurrentKernel {
   WeightsList w_;
   std::vector<std::vector<float>> bias_;
   Cell cell_;
+  std::size_t chunk_;  // steps projected at a time
 };
 
 // Each to [-clip, clip]; NaN stays.
