@@ -177,12 +177,32 @@ class GraphImporter {
       // A subgraph may hand on what it has from outside.
       const auto found = is_subgraph() ? find(info.name()) : own_value(info.name());
       if (!found) return broken(what + " is computed by no node");
-      TOCSIN_ASSIGN_OR_RETURN(TensorSpec spec, import_spec(info, what));
+      TensorSpec spec;
+      if (const auto columns = zipped_columns(*found)) {
+        spec = {info.name(), DataType::kFloat32, {kFreeDimension, *columns}};
+      } else {
+        TOCSIN_ASSIGN_OR_RETURN(spec, import_spec(info, what));
+      }
       graph_.outputs.push_back(*found);
       graph_.signature.outputs.push_back(std::move(spec));
     }
     if (graph_.outputs.empty()) return broken("the model has no outputs");
     return {};
+  }
+
+  // A list of maps from ZipMap stands for the matrix that it is made of, a column for each label.
+  std::optional<std::int64_t> zipped_columns(ValueIndex value) const {
+    for (const GraphNode& node : graph_.nodes) {
+      if (node.domain != "ai.onnx.ml" || node.op_type != "ZipMap") continue;
+      if (std::ranges::find(node.outputs, value) == node.outputs.end()) continue;
+      for (const Attribute& attribute : node.attributes) {
+        if (const auto* ints = std::get_if<std::vector<std::int64_t>>(&attribute.value))
+          return static_cast<std::int64_t>(ints->size());
+        if (const auto* names = std::get_if<std::vector<std::string>>(&attribute.value))
+          return static_cast<std::int64_t>(names->size());
+      }
+    }
+    return std::nullopt;
   }
 
   std::optional<ValueIndex> own_value(const std::string& name) const {

@@ -409,6 +409,18 @@ Result<PlannedNode> plan_mean(const NodeContext& context) {
   return plan_chain<Add>(context, static_cast<float>(context.input_count()));
 }
 
+Result<PlannedNode> plan_prelu(const NodeContext& context) {
+  TOCSIN_RETURN_IF_ERROR(context.require_float(0));
+  TOCSIN_RETURN_IF_ERROR(context.require_float(1));
+  TOCSIN_ASSIGN_OR_RETURN(PlannedNode planned,
+                          (plan_binary_as<float, float, float>(context, [](float x, float slope) {
+                            return x < 0.0F ? slope * x : x;
+                          })));
+  if (planned.outputs[0].shape == context.input(0).shape) return planned;
+  return invalid("its slope " + shape_text(context.input(1).shape) + " does not broadcast to " +
+                 shape_text(context.input(0).shape));
+}
+
 Result<PlannedNode> plan_where(const NodeContext& context) {
   if (context.input(0).type != DataType::kBool) return invalid("its condition must be bool");
   if (context.input(1).type != context.input(2).type)

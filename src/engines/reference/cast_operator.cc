@@ -83,16 +83,26 @@ Result<DataType> target_type(std::int64_t onnx_type) {
   }
 }
 
+Result<PlannedNode> plan_cast_to(const NodeContext& context, DataType to) {
+  const DataType from = context.input(0).type;
+  if (from == DataType::kBool) return plan_cast_from<bool>(context, to);
+  return with_number_type(
+      from, [&context, to]<typename From>() { return plan_cast_from<From>(context, to); });
+}
+
 }  // namespace
 
 Result<PlannedNode> plan_cast(const NodeContext& context) {
   context.ignore_attribute("saturate");    // concerns float8 alone
   context.ignore_attribute("round_mode");  // likewise
   TOCSIN_ASSIGN_OR_RETURN(const DataType to, target_type(context.int_attribute("to", 0)));
-  const DataType from = context.input(0).type;
-  if (from == DataType::kBool) return plan_cast_from<bool>(context, to);
-  return with_number_type(
-      from, [&context, to]<typename From>() { return plan_cast_from<From>(context, to); });
+  return plan_cast_to(context, to);
+}
+
+Result<PlannedNode> plan_cast_like(const NodeContext& context) {
+  context.ignore_attribute("saturate");
+  context.ignore_attribute("round_mode");
+  return plan_cast_to(context, context.input(1).type);
 }
 
 }  // namespace tocsin

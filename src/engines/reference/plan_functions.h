@@ -21,6 +21,7 @@ Result<PlannedNode> plan_greater_or_equal(const NodeContext& context);
 Result<PlannedNode> plan_and(const NodeContext& context);
 Result<PlannedNode> plan_or(const NodeContext& context);
 Result<PlannedNode> plan_xor(const NodeContext& context);
+Result<PlannedNode> plan_prelu(const NodeContext& context);
 Result<PlannedNode> plan_where(const NodeContext& context);
 Result<PlannedNode> plan_expand(const NodeContext& context);
 // Any number of inputs, taken pair by pair from the left.
@@ -31,6 +32,7 @@ Result<PlannedNode> plan_mean(const NodeContext& context);
 
 // unary_operators.cc
 Result<PlannedNode> plan_abs(const NodeContext& context);
+Result<PlannedNode> plan_celu(const NodeContext& context);
 Result<PlannedNode> plan_ceil(const NodeContext& context);
 Result<PlannedNode> plan_clip(const NodeContext& context);
 Result<PlannedNode> plan_elu(const NodeContext& context);
@@ -39,17 +41,23 @@ Result<PlannedNode> plan_exp(const NodeContext& context);
 Result<PlannedNode> plan_floor(const NodeContext& context);
 Result<PlannedNode> plan_gelu(const NodeContext& context);
 Result<PlannedNode> plan_hard_sigmoid(const NodeContext& context);
+Result<PlannedNode> plan_hard_swish(const NodeContext& context);
 Result<PlannedNode> plan_leaky_relu(const NodeContext& context);
 Result<PlannedNode> plan_log(const NodeContext& context);
 Result<PlannedNode> plan_neg(const NodeContext& context);
 Result<PlannedNode> plan_not(const NodeContext& context);
 Result<PlannedNode> plan_reciprocal(const NodeContext& context);
 Result<PlannedNode> plan_relu(const NodeContext& context);
+Result<PlannedNode> plan_selu(const NodeContext& context);
+Result<PlannedNode> plan_shrink(const NodeContext& context);
 Result<PlannedNode> plan_sigmoid(const NodeContext& context);
 Result<PlannedNode> plan_sign(const NodeContext& context);
 Result<PlannedNode> plan_softplus(const NodeContext& context);
+Result<PlannedNode> plan_softsign(const NodeContext& context);
 Result<PlannedNode> plan_sqrt(const NodeContext& context);
+Result<PlannedNode> plan_swish(const NodeContext& context);
 Result<PlannedNode> plan_tanh(const NodeContext& context);
+Result<PlannedNode> plan_thresholded_relu(const NodeContext& context);
 
 // matrix_operators.cc
 Result<PlannedNode> plan_gemm(const NodeContext& context);
@@ -69,11 +77,20 @@ Result<PlannedNode> plan_layer_normalization(const NodeContext& context);
 Result<PlannedNode> plan_log_softmax(const NodeContext& context);
 Result<PlannedNode> plan_softmax(const NodeContext& context);
 
+// arg_operators.cc: the place of the largest or smallest value; float32.
+Result<PlannedNode> plan_arg_max(const NodeContext& context);
+Result<PlannedNode> plan_arg_min(const NodeContext& context);
+
 // reduction_operators.cc
+Result<PlannedNode> plan_reduce_l1(const NodeContext& context);
+Result<PlannedNode> plan_reduce_l2(const NodeContext& context);
+Result<PlannedNode> plan_reduce_log_sum(const NodeContext& context);
 Result<PlannedNode> plan_reduce_max(const NodeContext& context);
 Result<PlannedNode> plan_reduce_mean(const NodeContext& context);
 Result<PlannedNode> plan_reduce_min(const NodeContext& context);
+Result<PlannedNode> plan_reduce_prod(const NodeContext& context);
 Result<PlannedNode> plan_reduce_sum(const NodeContext& context);
+Result<PlannedNode> plan_reduce_sum_square(const NodeContext& context);
 Result<PlannedNode> plan_global_average_pool(const NodeContext& context);
 Result<PlannedNode> plan_global_max_pool(const NodeContext& context);
 
@@ -102,12 +119,18 @@ Result<PlannedNode> plan_quantize_linear(const NodeContext& context);
 Result<PlannedNode> plan_if(const NodeContext& context);
 Result<PlannedNode> plan_loop(const NodeContext& context);
 
-// tree_operators.cc: ai.onnx.ml.
+// ml_linear_operators.cc, tree_operators.cc: ai.onnx.ml.
+Result<PlannedNode> plan_linear_classifier(const NodeContext& context);
+Result<PlannedNode> plan_linear_regressor(const NodeContext& context);
+Result<PlannedNode> plan_normalizer(const NodeContext& context);
+Result<PlannedNode> plan_scaler(const NodeContext& context);
+Result<PlannedNode> plan_zip_map(const NodeContext& context);
 Result<PlannedNode> plan_tree_ensemble_classifier(const NodeContext& context);
 Result<PlannedNode> plan_tree_ensemble_regressor(const NodeContext& context);
 
 // cast_operator.cc, pad_operator.cc
 Result<PlannedNode> plan_cast(const NodeContext& context);
+Result<PlannedNode> plan_cast_like(const NodeContext& context);
 Result<PlannedNode> plan_pad(const NodeContext& context);
 
 // movement_operators.cc, slice_operator.cc

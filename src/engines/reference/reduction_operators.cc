@@ -1,10 +1,11 @@
-// ReduceSum, ReduceMean, ReduceMax, ReduceMin and global pooling. Sums run over the reduced
+// The Reduce operators and global pooling. Sums run over the reduced
 // elements in row-major order, in blocks of kSumBlock like every sum.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -50,8 +51,14 @@ ReductionLoop reduction_loop(const Shape& shape, const std::vector<bool>& is_red
   return loop;
 }
 
-// Partial sums of blocks; `divisor` of the mean.
-struct Sum {
+// An operation takes each value as enter() gives it; take() joins values and the results of blocks.
+struct AsItIs {
+  template <typename T>
+  static T enter(T value) noexcept {
+    return value;
+  }
+};
+struct Sum : AsItIs {
   template <typename T>
   static T start() noexcept {
     return T(0);
@@ -67,12 +74,43 @@ struct Sum {
   }
 };
 template <typename T>
+T product(T a, T b) noexcept {
+  if constexpr (std::is_integral_v<T>) {
+    using Unsigned = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<Unsigned>(a) * static_cast<Unsigned>(b));
+  } else {
+    return a * b;
+  }
+}
+struct SumOfMagnitudes : Sum {
+  template <typename T>
+  static T enter(T value) noexcept {
+    return value < T(0) ? Sum::take(T(0), product(value, T(-1))) : value;
+  }
+};
+struct SumOfSquares : Sum {
+  template <typename T>
+  static T enter(T value) noexcept {
+    return product(value, value);
+  }
+};
+struct Product : AsItIs {
+  template <typename T>
+  static T start() noexcept {
+    return T(1);
+  }
+  template <typename T>
+  static T take(T result, T value) noexcept {
+    return product(result, value);
+  }
+};
+template <typename T>
 bool is_nan(T value) noexcept {
   if constexpr (std::is_floating_point_v<T>) return std::isnan(value);
   return false;
 }
 // A NaN among the values comes out.
-struct Max {
+struct Max : AsItIs {
   template <typename T>
   static T start() noexcept {
     if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
@@ -83,7 +121,7 @@ struct Max {
     return most < value || is_nan(value) ? value : most;
   }
 };
-struct Min {
+struct Min : AsItIs {
   template <typename T>
   static T start() noexcept {
     if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::infinity();
@@ -108,7 +146,7 @@ void reduce_row(const ReductionLoop& loop, const T* x, std::size_t step, std::si
     for (std::size_t k = first; k < end; ++k) {
       const T* values = x + ReductionLoop::offset(loop.reduced, k);
       for (std::size_t n = 0; n < width; ++n)
-        block[n] = Operation::take(block[n], values[n * step]);
+        block[n] = Operation::take(block[n], Operation::enter(values[n * step]));
     }
     for (std::size_t n = 0; n < width; ++n) y[n] = Operation::take(y[n], block[n]);
   }
@@ -194,6 +232,19 @@ Result<PlannedNode> plan_reduction(const NodeContext& context, std::int64_t inpu
   return planned;
 }
 
+// A reduction of float32 and then finish(y, count) of its results.
+template <typename Operation, typename Finish>
+Result<PlannedNode> plan_finished(const NodeContext& context, Finish finish) {
+  TOCSIN_ASSIGN_OR_RETURN(PlannedNode planned, plan_reduction<Operation>(context, 18, false));
+  const std::optional<std::size_t> count = checked_element_count(planned.outputs[0].shape);
+  if (!count) return invalid("its output is too large");
+  planned.kernel = [reduce = planned.kernel, finish, count = *count](const Buffers& buffers) {
+    reduce(buffers);
+    finish(buffers.output<float>(0), count);
+  };
+  return planned;
+}
+
 template <typename Operation>
 Result<PlannedNode> plan_global_pool(const NodeContext& context, bool is_mean) {
   TOCSIN_RETURN_IF_ERROR(context.require_float(0));
@@ -223,6 +274,26 @@ Result<PlannedNode> plan_reduce_max(const NodeContext& context) {
 }
 Result<PlannedNode> plan_reduce_min(const NodeContext& context) {
   return plan_reduction<Min>(context, 18, false);
+}
+Result<PlannedNode> plan_reduce_l1(const NodeContext& context) {
+  return plan_reduction<SumOfMagnitudes>(context, 18, false);
+}
+Result<PlannedNode> plan_reduce_prod(const NodeContext& context) {
+  return plan_reduction<Product>(context, 18, false);
+}
+Result<PlannedNode> plan_reduce_sum_square(const NodeContext& context) {
+  return plan_reduction<SumOfSquares>(context, 18, false);
+}
+Result<PlannedNode> plan_reduce_l2(const NodeContext& context) {
+  TOCSIN_RETURN_IF_ERROR(context.require_float(0));
+  return plan_finished<SumOfSquares>(context, [](float* y, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) y[i] = std::sqrt(y[i]);
+  });
+}
+Result<PlannedNode> plan_reduce_log_sum(const NodeContext& context) {
+  TOCSIN_RETURN_IF_ERROR(context.require_float(0));
+  return plan_finished<Sum>(context,
+                            [](float* y, std::size_t count) { kernels().log(y, y, count); });
 }
 Result<PlannedNode> plan_global_average_pool(const NodeContext& context) {
   return plan_global_pool<Sum>(context, true);

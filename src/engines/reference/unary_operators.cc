@@ -149,6 +149,63 @@ Result<PlannedNode> plan_elu(const NodeContext& context) {
   });
 }
 
+Result<PlannedNode> plan_celu(const NodeContext& context) {
+  const float alpha = context.float_attribute("alpha", 1.0F);
+  return plan_blocks(context, [alpha](const float* x, float* y, std::size_t count) {
+    Block below;
+    for (std::size_t i = 0; i < count; ++i) below[i] = x[i] / alpha;
+    kernels().expm1(below.data(), below.data(), count);
+    for (std::size_t i = 0; i < count; ++i) y[i] = x[i] < 0.0F ? alpha * below[i] : x[i];
+  });
+}
+
+Result<PlannedNode> plan_selu(const NodeContext& context) {
+  const float alpha = context.float_attribute("alpha", 1.67326319217681884765625F);
+  const float gamma = context.float_attribute("gamma", 1.05070102214813232421875F);
+  return plan_blocks(context, [alpha, gamma](const float* x, float* y, std::size_t count) {
+    Block below;
+    kernels().expm1(x, below.data(), count);
+    for (std::size_t i = 0; i < count; ++i) y[i] = gamma * (x[i] < 0.0F ? alpha * below[i] : x[i]);
+  });
+}
+
+Result<PlannedNode> plan_swish(const NodeContext& context) {
+  const float alpha = context.float_attribute("alpha", 1.0F);
+  return plan_blocks(context, [alpha](const float* x, float* y, std::size_t count) {
+    Block gate;
+    for (std::size_t i = 0; i < count; ++i) gate[i] = alpha * x[i];
+    kernels().sigmoid(gate.data(), gate.data(), count);
+    for (std::size_t i = 0; i < count; ++i) y[i] = x[i] * gate[i];
+  });
+}
+
+Result<PlannedNode> plan_hard_swish(const NodeContext& context) {
+  return plan_float_map(context, [](float x) {
+    const float line = x / 6.0F + 0.5F;
+    const float raised = line < 0.0F ? 0.0F : line;
+    return x * (raised > 1.0F ? 1.0F : raised);
+  });
+}
+
+Result<PlannedNode> plan_shrink(const NodeContext& context) {
+  const float bias = context.float_attribute("bias", 0.0F);
+  const float limit = context.float_attribute("lambd", 0.5F);
+  return plan_float_map(context, [bias, limit](float x) {
+    if (x < -limit) return x + bias;
+    if (x > limit) return x - bias;
+    return std::isnan(x) ? x : 0.0F;
+  });
+}
+
+Result<PlannedNode> plan_softsign(const NodeContext& context) {
+  return plan_float_map(context, [](float x) { return x / (1.0F + std::fabs(x)); });
+}
+
+Result<PlannedNode> plan_thresholded_relu(const NodeContext& context) {
+  const float alpha = context.float_attribute("alpha", 1.0F);
+  return plan_float_map(context, [alpha](float x) { return x <= alpha ? 0.0F : x; });
+}
+
 Result<PlannedNode> plan_erf(const NodeContext& context) {
   return plan_operation(context, Operation::kErf);
 }
