@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/file_options.h"
+#include "cli/option_values.h"
 #include "cli/text_table.h"
 #include "runtime/pipeline_bench.h"
 
@@ -63,7 +64,7 @@ void add_bench_command(CLI::App& app, CommandContext& context) {
       command->add_subcommand("pipeline", "Decode, book and features over FILE, on one core");
   arguments->file.add_to(*pipeline);
   pipeline->add_option("--seconds", arguments->seconds, "How long to repeat passes (default: 2)")
-      ->check(CLI::Range(0.0, 3600.0));
+      ->check(number_in(0.0, 3600.0));
   pipeline->add_flag("--json", arguments->json, "Print JSON and nothing else");
   pipeline->footer(
       "Example:\n  tocsin bench pipeline data/samples/binance_usdm_btcusdt/btcusdt_20240808.gz");

@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/interruption.h"
+#include "cli/option_values.h"
 #include "cli/text_table.h"
 #include "runtime/engine_bench.h"
 #include "runtime/engine_bench_report.h"
@@ -113,11 +114,12 @@ ExitCode run_bench(EngineBenchArguments& arguments, const CommandContext& contex
   return report->all_agree() ? ExitCode::kDone : ExitCode::kCheckFailed;
 }
 
-const std::map<std::string, Precision>& precisions() {
-  static const std::map<std::string, Precision> kPrecisions = {{"float32", Precision::kFloat32},
-                                                               {"bfloat16", Precision::kBfloat16},
-                                                               {"float16", Precision::kFloat16},
-                                                               {"int8", Precision::kInt8}};
+const std::vector<std::pair<std::string, Precision>>& precisions() {
+  static const std::vector<std::pair<std::string, Precision>> kPrecisions = {
+      {"float32", Precision::kFloat32},
+      {"bfloat16", Precision::kBfloat16},
+      {"float16", Precision::kFloat16},
+      {"int8", Precision::kInt8}};
   return kPrecisions;
 }
 
@@ -136,21 +138,23 @@ void add_bench_engines_command(CLI::App& bench, CommandContext& context) {
   command->add_option("--threads", options.thread_counts, "Threads of an engine (default: 1)")
       ->delimiter(',')
       ->check(CLI::Range(1, 1024));
-  command->add_option("--engines", options.engines, "Only these (default: all)")->delimiter(',');
+  command->add_option("--engines", options.engines, "Only these (default: all)")
+      ->delimiter(',')
+      ->check(engine_name());
   command
       ->add_option("--precision", options.precisions,
                    "float32, bfloat16, float16, int8 (default: all that an engine has)")
       ->delimiter(',')
-      ->transform(CLI::CheckedTransformer(precisions(), CLI::ignore_case));
+      ->transform(named_value(precisions()));
   command->add_option("--steps", arguments->steps, "Window length, where the model leaves it open")
       ->check(CLI::Range(1, 4096));
   CLI::Option* seconds =
       command->add_option("--seconds", arguments->seconds, "Time for each row (default: 1)")
-          ->check(CLI::Range(0.001, 3600.0));
+          ->check(number_in(0.001, 3600.0));
   command
       ->add_option("--duration", arguments->duration_s,
                    "Hold a load for this many seconds over all rows, and keep what each turn saw")
-      ->check(CLI::Range(0.1, 86'400.0))
+      ->check(number_in(0.1, 86'400.0))
       ->excludes(seconds);
   command->add_option("--seed", options.seed, "Of the random inputs (default: 1)");
   command->add_flag("--json", arguments->json, "Print JSON and nothing else");

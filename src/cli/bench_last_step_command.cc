@@ -7,6 +7,7 @@
 #include <map>
 
 #include "cli/command.h"
+#include "cli/option_values.h"
 #include "cli/text_table.h"
 #include "engines/graph/shape_model.h"
 #include "runtime/last_step_bench.h"
@@ -98,20 +99,24 @@ void add_bench_last_step_command(CLI::App& bench, CommandContext& context) {
       "--shape", arguments->shape, "S2x100, S3x200 or S4x1000: LSTM stacks with random weights");
   command->add_option("--model", arguments->model, "A package's folder or an ONNX file instead")
       ->excludes(shape);
-  command->add_option("--steps", arguments->steps, "Window length, where the model leaves it open");
-  command->add_option("--engine", arguments->options.engine, "Engine (default: native)");
-  static const std::map<std::string, Precision> kPrecisions = {{"float32", Precision::kFloat32},
-                                                               {"bfloat16", Precision::kBfloat16},
-                                                               {"float16", Precision::kFloat16},
-                                                               {"int8", Precision::kInt8}};
+  command->add_option("--steps", arguments->steps, "Window length, where the model leaves it open")
+      ->check(CLI::Range(1, 4096))
+      ->excludes(shape);
+  command->add_option("--engine", arguments->options.engine, "Engine (default: native)")
+      ->check(engine_name());
+  static const std::vector<std::pair<std::string, Precision>> kPrecisions = {
+      {"float32", Precision::kFloat32},
+      {"bfloat16", Precision::kBfloat16},
+      {"float16", Precision::kFloat16},
+      {"int8", Precision::kInt8}};
   command->add_option("--precision", arguments->options.precision, "Precision (default: float32)")
-      ->transform(CLI::CheckedTransformer(kPrecisions));
+      ->transform(named_value(kPrecisions));
   command->add_option("--keys", arguments->options.key_count, "Keys that take turns (default: 1)")
       ->check(CLI::Range(1U, 100'000U));
   command->add_option("--rate", arguments->options.events_per_s, "Events a second (default: 6000)")
-      ->check(CLI::Range(1.0, 1e6));
+      ->check(number_in(1.0, 1e6));
   command->add_option("--seconds", arguments->seconds, "How long the schedule runs (default: 5)")
-      ->check(CLI::Range(0.01, 3600.0));
+      ->check(number_in(0.01, 3600.0));
   command->add_flag("--json", arguments->json, "Print JSON and nothing else");
   command->footer("Example:\n  tocsin bench last-step --shape S2x100");
   command->callback([arguments, &context] {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cli/command.h"
+#include "cli/option_values.h"
 #include "cli/text_table.h"
 #include "runtime/doctor/host_report.h"
 
@@ -60,7 +61,7 @@ void add_doctor_command(CLI::App& app, CommandContext& context) {
   CLI::App* host = doctor->add_subcommand(
       "host", "CPUs, memory, clocks and jitter: what was found, what to set");
   host->add_option("--seconds", arguments->seconds, "How long jitter is measured (default: 2)")
-      ->check(CLI::Range(0.01, 3600.0));
+      ->check(number_in(0.01, 3600.0));
   host->add_option("--cpu", arguments->cpu,
                    "Where jitter is measured (default: the last that this process may use)")
       ->check(CLI::Range(0, 65'535));

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cli/command.h"
+#include "cli/option_values.h"
 #include "cli/text_table.h"
 #include "runtime/doctor/contention.h"
 
@@ -58,6 +59,10 @@ ExitCode run_contention(ContentionArguments& arguments, const Clock& clock) {
   const Result<BenchModel> model = open_bench_model(arguments.model, arguments.steps);
   if (!model.ok()) return report_error(model.error());
   ContentionOptions& options = arguments.options;
+  if (options.engines.size() == 2 && options.engines[0] == options.engines[1])
+    return report_error(Error(
+        ErrorCode::kInvalidArgument,
+        "--engines: two different engines are compared, found '" + options.engines[0] + "' twice"));
   // A setting has three turns a round.
   options.turn_duration_ns =
       static_cast<std::int64_t>(arguments.seconds * 1e9 / (3.0 * options.round_count));
@@ -82,7 +87,8 @@ void add_doctor_contention_command(CLI::App& doctor, CommandContext& context) {
   command
       ->add_option("--engines", options.engines,
                    "The two (default: of onnxruntime, openvino, native the first two found)")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->check(engine_name());
   command->add_option("--threads", options.threads, "Of each engine as it is (default: 2)")
       ->check(CLI::Range(1, 1024));
   command->add_option("--batch", options.batch, "Windows a run (default: 32)")
@@ -92,7 +98,7 @@ void add_doctor_contention_command(CLI::App& doctor, CommandContext& context) {
   command
       ->add_option("--seconds", arguments->seconds,
                    "How long each of the two settings is measured (default: 3)")
-      ->check(CLI::Range(0.01, 3600.0));
+      ->check(number_in(0.01, 3600.0));
   command->add_flag("--json", arguments->json, "Print JSON and nothing else");
   command->footer(
       "Each engine runs alone, then both at once; then the same with the CPUs divided. Exit code "

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "cli/command.h"
+#include "cli/option_values.h"
 #include "cli/text_table.h"
 #include "engines/engine.h"
 #include "runtime/stream_probe.h"
@@ -138,7 +139,7 @@ void add_engines_command(CLI::App& app, CommandContext& context) {
   command
       ->add_option("--seconds", arguments->seconds,
                    "How long events are pushed through each engine (default: 0.5)")
-      ->check(CLI::Range(0.001, 60.0))
+      ->check(number_in(0.001, 60.0))
       ->needs(model);
   command->add_flag("--json", arguments->json, "Print JSON and nothing else");
   command->footer(

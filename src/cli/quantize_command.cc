@@ -5,6 +5,7 @@
 #include <map>
 
 #include "cli/command.h"
+#include "cli/option_values.h"
 #include "cli/text_table.h"
 #include "runtime/quantizer.h"
 #include "telemetry/progress_bar.h"
@@ -73,27 +74,30 @@ void add_quantize_command(CLI::App& app, CommandContext& context) {
       ->add_option("--samples", options.samples_path,
                    "Or an .npz file with normalised windows, inputs_<steps>")
       ->excludes(config);
-  static const std::map<std::string, Precision> kPrecisions = {{"bfloat16", Precision::kBfloat16},
-                                                               {"float16", Precision::kFloat16},
-                                                               {"int8", Precision::kInt8}};
+  static const std::vector<std::pair<std::string, Precision>> kPrecisions = {
+      {"bfloat16", Precision::kBfloat16},
+      {"float16", Precision::kFloat16},
+      {"int8", Precision::kInt8}};
   command->add_option("--precision", options.choice.precision, "Precision (default: int8)")
-      ->transform(CLI::CheckedTransformer(kPrecisions));
-  static const std::map<std::string, CalibrationMethod> kMethods = {
+      ->transform(named_value(kPrecisions));
+  static const std::vector<std::pair<std::string, CalibrationMethod>> kMethods = {
       {"entropy", CalibrationMethod::kEntropy},
       {"max", CalibrationMethod::kMax},
       {"percentile", CalibrationMethod::kPercentile}};
   command
       ->add_option("--method", options.choice.method,
                    "int8: where activations are cut off (default: entropy)")
-      ->transform(CLI::CheckedTransformer(kMethods));
-  static const std::map<std::string, bool> kWeights = {{"per-channel", true},
-                                                       {"per-tensor", false}};
+      ->transform(named_value(kMethods));
+  static const std::vector<std::pair<std::string, bool>> kWeights = {{"per-channel", true},
+                                                                     {"per-tensor", false}};
   command
       ->add_option("--weights", options.choice.weight_scale_per_output,
                    "int8: scales of the weights (default: per-channel)")
-      ->transform(CLI::CheckedTransformer(kWeights));
-  command->add_option("--sample-count", options.sample_count,
-                      "Sample windows to take, 1,000 at least (default: 5000)");
+      ->transform(named_value(kWeights));
+  command
+      ->add_option("--sample-count", options.sample_count,
+                   "Sample windows to take, 1,000 at least (default: 5000)")
+      ->check(CLI::Range(1'000, 1'000'000));
   command
       ->add_option("-o,--output", options.output_folder,
                    "Folder to write: <repository>/<name>/<version>")

@@ -295,7 +295,9 @@ class Machine(CliCase):
         self.assertIn("/nowhere", rows["openvino", 1]["skipped"])
         self.assertIn("onnxruntime-openvino", {engine for engine, _ in rows})
         self.assertNotIn("src=", page.read_text())
-        self.assertIn("no engine is named", tocsin(*command, "--engines", "abacus").stdout)
+        wrong = tocsin(*command, "--engines", "abacus", code=2)
+        self.assertIn("no engine is named", wrong.stderr)
+        tocsin(*command, "--seconds", "nan", code=2)
 
     def test_bench_last_step_keeps_its_schedule_and_says_what_is_left(self):
         command = ("bench", "last-step", "--model", self.MODEL, "--rate", "500", "--seconds", "0.2")
