@@ -145,7 +145,7 @@ void add_bench_engines_command(CLI::App& bench, CommandContext& context) {
       ->add_option("--precision", options.precisions,
                    "float32, bfloat16, float16, int8 (default: all that an engine has)")
       ->delimiter(',')
-      ->transform(named_value(precisions()));
+      ->transform(named_number(numbers_of(precisions())));
   command->add_option("--steps", arguments->steps, "Window length, where the model leaves it open")
       ->check(CLI::Range(1, 4096));
   CLI::Option* seconds =

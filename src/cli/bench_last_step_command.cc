@@ -110,7 +110,7 @@ void add_bench_last_step_command(CLI::App& bench, CommandContext& context) {
       {"float16", Precision::kFloat16},
       {"int8", Precision::kInt8}};
   command->add_option("--precision", arguments->options.precision, "Precision (default: float32)")
-      ->transform(named_value(kPrecisions));
+      ->transform(named_number(numbers_of(kPrecisions)));
   command->add_option("--keys", arguments->options.key_count, "Keys that take turns (default: 1)")
       ->check(CLI::Range(1U, 100'000U));
   command->add_option("--rate", arguments->options.events_per_s, "Events a second (default: 6000)")

@@ -79,7 +79,7 @@ void add_quantize_command(CLI::App& app, CommandContext& context) {
       {"float16", Precision::kFloat16},
       {"int8", Precision::kInt8}};
   command->add_option("--precision", options.choice.precision, "Precision (default: int8)")
-      ->transform(named_value(kPrecisions));
+      ->transform(named_number(numbers_of(kPrecisions)));
   static const std::vector<std::pair<std::string, CalibrationMethod>> kMethods = {
       {"entropy", CalibrationMethod::kEntropy},
       {"max", CalibrationMethod::kMax},
@@ -87,13 +87,13 @@ void add_quantize_command(CLI::App& app, CommandContext& context) {
   command
       ->add_option("--method", options.choice.method,
                    "int8: where activations are cut off (default: entropy)")
-      ->transform(named_value(kMethods));
+      ->transform(named_number(numbers_of(kMethods)));
   static const std::vector<std::pair<std::string, bool>> kWeights = {{"per-channel", true},
                                                                      {"per-tensor", false}};
   command
       ->add_option("--weights", options.choice.weight_scale_per_output,
                    "int8: scales of the weights (default: per-channel)")
-      ->transform(named_value(kWeights));
+      ->transform(named_number(numbers_of(kWeights)));
   command
       ->add_option("--sample-count", options.sample_count,
                    "Sample windows to take, 1,000 at least (default: 5000)")
