@@ -19,6 +19,7 @@ EngineInfo NativeEngine::info() const {
   info.precisions = {Precision::kFloat32, Precision::kBfloat16, Precision::kFloat16,
                      Precision::kInt8};
   info.determinism = DeterminismClass::kExact;
+  info.thread_count_max = 1;
   return info;
 }
 

@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -284,6 +286,40 @@ TEST(NativeStream, CarriedStatesAreThoseOfAllFramesSinceTheReset) {
           ASSERT_EQ(std::bit_cast<std::uint32_t>(carried[i]),
                     std::bit_cast<std::uint32_t>(whole[i]))
               << architecture.name << " after " << seen << " frames, seed " << kSeed;
+      }
+    }
+  }
+}
+
+// The batch that a window travels in, its place there and its neighbours never enter.
+TEST(NativeEngine, AWindowInABatchHasTheBitsOfItselfAlone) {
+  constexpr std::int64_t kSteps = 12;
+  constexpr std::size_t kWidth = kSteps * kFeatures;
+  RandomFloats random(kSeed);
+  for (const Architecture& architecture : architectures()) {
+    SessionOptions options;
+    options.steps = kSteps;
+    options.batch_max = 256;
+    auto session = ReferenceSession::load(make_graph(architecture), options);
+    ASSERT_TRUE(session.ok()) << session.error().message();
+    FloatModel model(std::move(*session), kSteps);
+    std::vector<float> window = random.vector(kWidth, 2.0F);
+    std::vector<float> alone(3);
+    ASSERT_TRUE(model.run(window, alone));
+    for (const std::size_t batch : {2U, 3U, 7U, 16U, 33U, 64U, 101U, 256U}) {
+      model.set_batch(static_cast<std::int64_t>(batch));
+      for (const std::size_t place : {std::size_t{0}, batch / 2, batch - 1}) {
+        std::vector<float> rows(batch * kWidth, std::numeric_limits<float>::quiet_NaN());
+        for (std::size_t i = 0; i < rows.size(); i += 3)
+          rows[i] = std::numeric_limits<float>::infinity();
+        std::copy(window.begin(), window.end(),
+                  rows.begin() + static_cast<std::ptrdiff_t>(place * kWidth));
+        std::vector<float> outputs(batch * 3);
+        ASSERT_TRUE(model.run(rows, outputs));
+        for (std::size_t i = 0; i < alone.size(); ++i)
+          ASSERT_EQ(std::bit_cast<std::uint32_t>(outputs[place * 3 + i]),
+                    std::bit_cast<std::uint32_t>(alone[i]))
+              << architecture.name << " place " << place << " of " << batch << " seed " << kSeed;
       }
     }
   }
