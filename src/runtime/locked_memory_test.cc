@@ -20,10 +20,12 @@ std::int64_t locked_kib() {
 TEST(LockedMemory, IsLockedOrTheLimitAndItsCureAreNamed) {
   ASSERT_EQ(locked_kib(), 0);
   const Status locked = lock_memory();
-  const std::int64_t kib = locked_kib();
+  [[maybe_unused]] const std::int64_t kib = locked_kib();
   ::munlockall();
   if (locked.ok()) {
+#if !defined(__SANITIZE_ADDRESS__)  // under it, mlockall() does nothing
     EXPECT_GT(kib, 1000);
+#endif
     return;
   }
   EXPECT_EQ(locked.error().code(), ErrorCode::kPermissionDenied);
