@@ -324,6 +324,7 @@ RunSummary summarise(const RunConfig& config, const RunState& state, const Pipel
   summary.engine = model.engine.name;
   summary.precision = precision_name(model.precision);
   summary.rescored = state.scorer->counters().rescored;
+  summary.whole_windows = state.scorer->counters().whole_windows;
   summary.isa = state.start.isa;
   summary.determinism = model.engine.determinism;
   summary.steps = model.options.steps;
