@@ -55,7 +55,7 @@ struct RunSummary {
   OracleCounters oracle;
   std::uint64_t frames = 0;
   std::uint64_t windows_scored = 0;
-  std::uint64_t rescored = 0;  // within the guard band of a threshold
+  std::uint64_t rescored = 0;       // within the guard band of a threshold
   std::uint64_t whole_windows = 0;  // scored whole because their work had not been kept ahead
   std::uint64_t failed_inferences = 0;
   std::uint64_t alerts = 0;
