@@ -40,7 +40,6 @@ class LastStepBench {
  private:
   Status load() {
     TOCSIN_ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, make_engine(options_.engine));
-    determinism_ = engine->info().determinism;
     SessionOptions session_options;
     session_options.precision = options_.precision;
     session_options.activation_scales = model_.activation_scales;
@@ -176,7 +175,6 @@ class LastStepBench {
   const BenchModel& model_;
   const LastStepBenchOptions& options_;
   const Clock& clock_;
-  DeterminismClass determinism_ = DeterminismClass::kExact;
   std::unique_ptr<Session> session_;
   std::unique_ptr<WindowStream> stream_;
   std::optional<BatchTensors> tensors_;

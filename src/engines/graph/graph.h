@@ -66,6 +66,10 @@ struct Graph {
   std::vector<ValueIndex> captured_values{};
 };
 
+// By node: whether `outputs` depend on it, leaving out those that only lead to `given`.
+std::vector<bool> nodes_before(const Graph& graph, const std::vector<ValueIndex>& outputs,
+                               const std::vector<ValueIndex>& given);
+
 // "node '/fc/Gemm' (Gemm)", or by its number where it has no name.
 std::string node_text(const GraphNode& node, std::size_t index);
 

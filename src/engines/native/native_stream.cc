@@ -83,7 +83,7 @@ Status NativeStream::build(const std::vector<ValueFacts>& facts) {
   sources_.resize(network_.layers.size() + 1);
   for (const NetworkLayer& layer : network_.layers) TOCSIN_RETURN_IF_ERROR(add_layer(layer, facts));
   for (const NetworkPooling& pooling : network_.poolings)
-    TOCSIN_RETURN_IF_ERROR(add_pooling(pooling, facts));
+    TOCSIN_RETURN_IF_ERROR(add_pooling(pooling));
   TOCSIN_RETURN_IF_ERROR(plan_tail());
   lay_out();
   return {};
@@ -106,8 +106,7 @@ Status NativeStream::add_layer(const NetworkLayer& layer, const std::vector<Valu
   return {};
 }
 
-Status NativeStream::add_pooling(const NetworkPooling& pooling,
-                                 const std::vector<ValueFacts>& /*facts*/) {
+Status NativeStream::add_pooling(const NetworkPooling& pooling) {
   if (pooling.scores.layer == kFrames || pooling.values.layer == kFrames)
     return unsupported("attention over the frames themselves is not kept ahead");
   Pooling added;

@@ -78,7 +78,7 @@ class NativeStream final : public WindowStream {
 
   Status build(const std::vector<ValueFacts>& facts);
   Status add_layer(const NetworkLayer& layer, const std::vector<ValueFacts>& facts);
-  Status add_pooling(const NetworkPooling& pooling, const std::vector<ValueFacts>& facts);
+  Status add_pooling(const NetworkPooling& pooling);
   Result<RowPlan> plan_rows(const RowSource& source, std::size_t row_count);
   Result<RowPlans> plan_both(const RowSource& source);
   Status plan_tail();

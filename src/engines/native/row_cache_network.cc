@@ -35,7 +35,7 @@ class RowCacheFinder {
       return unsupported(
           "only models with one float32 input [batch, steps, features] have windows");
     rows_[static_cast<std::size_t>(graph_.inputs[0])] = Rows{1, 1};
-    const std::vector<bool> needed = needed_nodes(graph_);
+    const std::vector<bool> needed = nodes_before(graph_, graph_.outputs, {});
     double cached_work = 0;
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const GraphNode& node = graph_.nodes[i];
@@ -48,6 +48,7 @@ class RowCacheFinder {
       } else {
         network_.rest_work += work;
         for (const ValueIndex input : node.inputs) cache(input);
+        for (const ValueIndex value : node.captured) cache(value);
       }
     }
     for (const ValueIndex output : graph_.outputs) cache(output);

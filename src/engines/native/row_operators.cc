@@ -33,20 +33,4 @@ std::string string_attribute(const GraphNode& node, std::string_view name) {
   return text == nullptr ? std::string() : *text;
 }
 
-std::vector<bool> needed_nodes(const Graph& graph) {
-  std::vector<bool> wanted(graph.value_names.size());
-  for (const ValueIndex output : graph.outputs) wanted[static_cast<std::size_t>(output)] = true;
-  std::vector<bool> needed(graph.nodes.size());
-  for (std::size_t i = graph.nodes.size(); i > 0; --i) {
-    const GraphNode& node = graph.nodes[i - 1];
-    needed[i - 1] = std::ranges::any_of(node.outputs, [&wanted](ValueIndex output) {
-      return output != kNoValue && wanted[static_cast<std::size_t>(output)];
-    });
-    if (!needed[i - 1]) continue;
-    for (const ValueIndex input : node.inputs)
-      if (input != kNoValue) wanted[static_cast<std::size_t>(input)] = true;
-  }
-  return needed;
-}
-
 }  // namespace tocsin

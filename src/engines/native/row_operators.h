@@ -34,7 +34,4 @@ std::optional<std::int64_t> int_attribute(const GraphNode& node, std::string_vie
 std::vector<std::int64_t> ints_attribute(const GraphNode& node, std::string_view name);
 std::string string_attribute(const GraphNode& node, std::string_view name);
 
-// By node: whether the graph's outputs depend on it. Fused patterns leave others behind.
-std::vector<bool> needed_nodes(const Graph& graph);
-
 }  // namespace tocsin

@@ -39,7 +39,7 @@ class NetworkFinder {
       if (facts_[i].constant) tags_[i].kind = Tag::Kind::kConstant;
     tag(graph_.inputs[0]) = {Tag::Kind::kRows, kFrames, true};
     sources_.push_back(graph_.inputs[0]);
-    const std::vector<bool> needed = needed_nodes(graph_);
+    const std::vector<bool> needed = nodes_before(graph_, graph_.outputs, {});
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       if (!needed[i]) continue;
       const Status status = visit(i);
@@ -82,6 +82,9 @@ class NetworkFinder {
       return output == kNoValue || tag(output).kind == Tag::Kind::kConstant;
     });
     if (known) return {};
+    // A subgraph sees values as they are at run time, whole.
+    if (std::ranges::any_of(node.captured, [this](ValueIndex value) { return is_rows(value); }))
+      return all_frames();
     const bool reads_rows =
         std::ranges::any_of(node.inputs, [this](ValueIndex input) { return is_rows(input); });
     if (!reads_rows) {

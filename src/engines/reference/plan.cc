@@ -75,8 +75,8 @@ class PlanBuilder {
 
   // The nodes that the part's outputs depend on: to be run, up to its inputs, and to be planned.
   void mark_needed(const GraphPart& part) {
-    needed_ = nodes_before(part.outputs, part.inputs);
-    leads_there_ = nodes_before(part.outputs, {});
+    needed_ = nodes_before(prepared_.graph(), part.outputs, part.inputs);
+    leads_there_ = nodes_before(prepared_.graph(), part.outputs, {});
   }
 
   Result<Plan> build(const std::vector<PlanInput>& inputs, const GraphPart& part) {
@@ -131,27 +131,6 @@ class PlanBuilder {
                       tensor,
                       is_weight,
                       {Plan::Place::Kind::kConstant, 0, tensor.data()}};
-  }
-
-  // The nodes that `outputs` depend on, without those that only lead to `given`.
-  std::vector<bool> nodes_before(const std::vector<ValueIndex>& outputs,
-                                 const std::vector<ValueIndex>& given) const {
-    const Graph& graph = prepared_.graph();
-    std::vector<bool> wanted(values_.size());
-    for (const ValueIndex output : outputs) wanted[static_cast<std::size_t>(output)] = true;
-    std::vector<bool> found(graph.nodes.size());
-    for (std::size_t i = graph.nodes.size(); i > 0; --i) {
-      const GraphNode& node = graph.nodes[i - 1];
-      found[i - 1] = std::ranges::any_of(node.outputs, [&](ValueIndex output) {
-        return output != kNoValue && wanted[static_cast<std::size_t>(output)] &&
-               std::ranges::find(given, output) == given.end();
-      });
-      if (!found[i - 1]) continue;
-      for (std::size_t o = 0; o < node.inputs.size() + node.captured.size(); ++o)
-        if (const ValueIndex value = operand_value(node, o); value != kNoValue)
-          wanted[static_cast<std::size_t>(value)] = true;
-    }
-    return found;
   }
 
   NodeInputs gather_inputs(const GraphNode& node) const {
