@@ -165,8 +165,9 @@ class NetworkFinder {
   RowSource source_of(ValueIndex rows) {
     RowSource source;
     source.layer = tag(rows).layer;
+    const int index = source.layer + 1;
     if (!tag(rows).is_direct)
-      source.program = GraphPart{{sources_[static_cast<std::size_t>(source.layer + 1)]}, {rows}};
+      source.program = GraphPart{{sources_[static_cast<std::size_t>(index)]}, {rows}};
     return source;
   }
 
