@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engines/graph/onnx_import.h"
+#include "engines/native/native_session.h"
 #include "engines/native/native_stream.h"
 #include "engines/reference/reference_engine.h"
 #include "kernels/isa.h"
@@ -13,13 +14,18 @@ namespace tocsin {
 EngineInfo NativeEngine::info() const {
   EngineInfo info = ReferenceEngine().info();
   info.name = "native";
+  info.thread_count_max = 0;
   return info;
 }
 
-// Whole windows are the interpreter's.
 Result<std::unique_ptr<Session>> NativeEngine::load(const std::string& onnx_path,
                                                     const SessionOptions& options) {
-  return ReferenceEngine().load(onnx_path, options);
+  if (const Result<Isa> isa = requested_isa(); !isa.ok()) return isa.error();
+  TOCSIN_RETURN_IF_ERROR(check_precision(info(), options));
+  TOCSIN_ASSIGN_OR_RETURN(Graph graph, import_onnx_file(onnx_path));
+  Result<std::unique_ptr<Session>> session = NativeSession::load(std::move(graph), options);
+  if (!session.ok()) return session.error().within(onnx_path);
+  return session;
 }
 
 Result<std::unique_ptr<WindowStream>> NativeEngine::load_stream(const std::string& onnx_path,

@@ -84,7 +84,7 @@ onnx::ModelProto pipeline(const std::vector<float>& offset = {1, 2}) {
   return model;
 }
 
-Result<std::unique_ptr<Session>> load(const onnx::ModelProto& model) {
+Result<std::unique_ptr<ReferenceSession>> load(const onnx::ModelProto& model) {
   const std::string text = model.SerializeAsString();
   TOCSIN_ASSIGN_OR_RETURN(Graph graph, import_onnx(std::as_bytes(std::span(text)), ""));
   SessionOptions options;

@@ -27,9 +27,9 @@ Result<std::unique_ptr<Session>> ReferenceEngine::load(const std::string& onnx_p
   if (const Result<Isa> isa = requested_isa(); !isa.ok()) return isa.error();
   TOCSIN_RETURN_IF_ERROR(check_precision(info(), options));
   TOCSIN_ASSIGN_OR_RETURN(Graph graph, import_onnx_file(onnx_path));
-  Result<std::unique_ptr<Session>> session = ReferenceSession::load(std::move(graph), options);
+  auto session = ReferenceSession::load(std::move(graph), options);
   if (!session.ok()) return session.error().within(onnx_path);
-  return session;
+  return std::unique_ptr<Session>(std::move(*session));
 }
 
 }  // namespace tocsin

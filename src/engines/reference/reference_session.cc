@@ -28,39 +28,52 @@ std::string view_text(const TensorView& view) {
 
 }  // namespace
 
-Result<std::unique_ptr<Session>> ReferenceSession::load(Graph graph, const SessionOptions& options,
-                                                        const ReferenceLimits& limits) {
-  if (options.batch_max < 1)
-    return Error(ErrorCode::kInvalidArgument,
-                 "batch_max is " + std::to_string(options.batch_max) + ", expected 1 or more");
+Result<std::unique_ptr<ReferenceSession>> ReferenceSession::load(Graph graph,
+                                                                 const SessionOptions& options,
+                                                                 const ReferenceLimits& limits) {
   try {
     TOCSIN_ASSIGN_OR_RETURN(
         PreparedGraph prepared,
         PreparedGraph::prepare(std::move(graph), limits, QuantisationOptions::of(options)));
-    std::unique_ptr<ReferenceSession> session(
-        new ReferenceSession(std::move(prepared), options, limits));
+    std::unique_ptr<ReferenceSession> session(new ReferenceSession(
+        std::make_shared<PreparedGraph>(std::move(prepared)), options, limits));
     TOCSIN_RETURN_IF_ERROR(session->fuse());
     TOCSIN_RETURN_IF_ERROR(session->plan_batches());
-    return std::unique_ptr<Session>(std::move(session));
+    return session;
   } catch (const std::exception& exception) {
     return Error(ErrorCode::kResourceExhausted,
                  std::string("loading the model: ") + exception.what());
   }
 }
 
+Result<std::unique_ptr<ReferenceSession>> ReferenceSession::again(
+    const SessionOptions& options) const {
+  try {
+    std::unique_ptr<ReferenceSession> session(new ReferenceSession(prepared_, options, limits_));
+    TOCSIN_RETURN_IF_ERROR(session->plan_batches());
+    return session;
+  } catch (const std::exception& exception) {
+    return Error(ErrorCode::kResourceExhausted,
+                 std::string("loading the model: ") + exception.what());
+  }
+}
+
+Result<std::vector<ValueFacts>> ReferenceSession::infer(std::int64_t batch) const {
+  return Plan::infer(*prepared_, shapes_for_batch(batch), limits_);
+}
+
 Status ReferenceSession::fuse() {
-  TOCSIN_ASSIGN_OR_RETURN(const std::vector<ValueFacts> facts,
-                          Plan::infer(prepared_, shapes_for_batch(1), limits_));
-  std::optional<Graph> fused = fuse_attention(prepared_.graph(), facts);
+  TOCSIN_ASSIGN_OR_RETURN(const std::vector<ValueFacts> facts, infer(1));
+  std::optional<Graph> fused = fuse_attention(prepared_->graph(), facts);
   if (!fused) return {};
-  TOCSIN_ASSIGN_OR_RETURN(prepared_, PreparedGraph::prepare(std::move(*fused), limits_,
-                                                            QuantisationOptions::of(options_)));
+  TOCSIN_ASSIGN_OR_RETURN(*prepared_, PreparedGraph::prepare(std::move(*fused), limits_,
+                                                             QuantisationOptions::of(options_)));
   return {};
 }
 
 bool ReferenceSession::is_batch(std::size_t input, std::size_t dimension) const {
   if (dimension == 0) return true;
-  const auto& names = prepared_.graph().input_dimension_names;
+  const auto& names = prepared_->graph().input_dimension_names;
   const auto name_of = [&names](std::size_t i, std::size_t d) {
     return i < names.size() && d < names[i].size() ? names[i][d] : std::string();
   };
@@ -83,6 +96,9 @@ std::vector<Shape> ReferenceSession::shapes_for_batch(std::int64_t batch) const 
 }
 
 Status ReferenceSession::plan_batches() {
+  if (options_.batch_max < 1)
+    return Error(ErrorCode::kInvalidArgument,
+                 "batch_max is " + std::to_string(options_.batch_max) + ", expected 1 or more");
   bool batch_is_free = false;
   for (std::size_t input = 0; input < signature().inputs.size(); ++input) {
     const TensorSpec& spec = signature().inputs[input];
@@ -126,7 +142,7 @@ Status ReferenceSession::check_signature(const Plan& plan) const {
 }
 
 Result<Plan*> ReferenceSession::add_plan(const std::vector<Shape>& shapes) {
-  TOCSIN_ASSIGN_OR_RETURN(Plan plan, Plan::build(prepared_, shapes, limits_));
+  TOCSIN_ASSIGN_OR_RETURN(Plan plan, Plan::build(*prepared_, shapes, limits_));
   if (plan.arena_bytes() > arena_.size_bytes())
     arena_ = Tensor(DataType::kBool, {static_cast<std::int64_t>(plan.arena_bytes())});
   // The plan that was used longest ago is the first one.
@@ -220,7 +236,7 @@ Status ReferenceSession::run_checked(std::span<const TensorView> inputs,
   TOCSIN_RETURN_IF_ERROR(check_outputs(*plan, outputs));
   auto* arena = static_cast<std::byte*>(arena_.mutable_data());
   if (const char* failure = plan->run(input_pointers_, arena); failure != nullptr)
-    return node_error(prepared_.graph(), plan->failed_node(), invalid(failure));
+    return node_error(prepared_->graph(), plan->failed_node(), invalid(failure));
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const void* data = plan->output_data(i, input_pointers_, arena);
     if (outputs[i].type == DataType::kFloat32)

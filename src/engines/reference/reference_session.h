@@ -19,22 +19,31 @@ namespace tocsin {
 // plan is planned at its first run, which allocates then.
 class ReferenceSession : public Session {
  public:
-  static Result<std::unique_ptr<Session>> load(Graph graph, const SessionOptions& options,
-                                               const ReferenceLimits& limits = {});
+  static Result<std::unique_ptr<ReferenceSession>> load(Graph graph, const SessionOptions& options,
+                                                        const ReferenceLimits& limits = {});
+  // The same model for other batches, for another thread if need be: it shares the weights with
+  // this session. The other options must be those of this session.
+  Result<std::unique_ptr<ReferenceSession>> again(const SessionOptions& options) const;
 
-  const ModelSignature& signature() const noexcept override { return prepared_.graph().signature; }
+  const ModelSignature& signature() const noexcept override { return prepared_->graph().signature; }
   // NaNs in outputs are written as the quiet NaN 0x7fc00000.
   bool run(std::span<const TensorView> inputs,
            std::span<const TensorView> outputs) noexcept override;
   const Error& error() const noexcept override { return error_; }
-  std::size_t weight_bytes() const noexcept override { return prepared_.weights().size_bytes(); }
+  std::size_t weight_bytes() const noexcept override { return prepared_->weights().size_bytes(); }
+
+  // The graph as it runs: with our own operators in the place of the patterns that they compute.
+  const Graph& graph() const noexcept { return prepared_->graph(); }
+  // What is known of its values for a batch of that size.
+  Result<std::vector<ValueFacts>> infer(std::int64_t batch) const;
+  // Working memory of the largest plan.
+  std::size_t arena_bytes() const noexcept { return arena_.size_bytes(); }
 
  private:
-  ReferenceSession(PreparedGraph prepared, const SessionOptions& options,
+  ReferenceSession(std::shared_ptr<PreparedGraph> prepared, const SessionOptions& options,
                    const ReferenceLimits& limits)
       : prepared_(std::move(prepared)), options_(options), limits_(limits) {}
 
-  // Puts our own operators in the place of the patterns that they compute.
   Status fuse();
   Status plan_batches();
   bool is_batch(std::size_t input, std::size_t dimension) const;
@@ -47,7 +56,7 @@ class ReferenceSession : public Session {
   Status check_signature(const Plan& plan) const;
   Status run_checked(std::span<const TensorView> inputs, std::span<const TensorView> outputs);
 
-  PreparedGraph prepared_;
+  std::shared_ptr<PreparedGraph> prepared_;
   SessionOptions options_;
   ReferenceLimits limits_;
   std::vector<std::unique_ptr<Plan>> plans_;

@@ -1,4 +1,5 @@
-// Packed weights, one copy a session: plans for different batch sizes share them.
+// Packed weights, one copy a process: plans for different batch sizes share them, and so do all
+// sessions whose weights are equal, whatever files they come from.
 #pragma once
 
 #include <cstddef>
@@ -33,8 +34,9 @@ class WeightStore {
 
   const QuantisationOptions& quantisation() const noexcept { return quantisation_; }
 
-  // Packs the matrix. A weight that lives as long as the session is packed once and found again;
-  // other constants are packed anew and belong to the caller.
+  // Packs the matrix. A weight that lives as long as the session is packed once and found again,
+  // here or, by its content, with any other store of the process; other constants are packed anew
+  // and belong to the caller.
   Result<SharedWeights> pack(const MatrixView& matrix, const DenseWeightsOptions& options,
                              bool lives_with_session);
 
