@@ -35,6 +35,15 @@ std::size_t product(std::span<const std::int64_t> sizes) {
   return result;
 }
 
+// The dimension of a value in which its rows lie, and how often they are all met in it: 1, unless
+// dimensions before the batch were joined with it.
+struct RowsPlace {
+  std::size_t axis = 0;
+  std::size_t rounds = 1;
+
+  bool operator==(const RowsPlace&) const = default;
+};
+
 class BatchFollower {
  public:
   BatchFollower(const Graph& graph, const BatchFacts& one, const BatchFacts& other)
@@ -67,13 +76,17 @@ class BatchFollower {
   const Shape& shape(ValueIndex value) const { return facts(value).shape; }
   bool has_batch(ValueIndex value) { return value != kNoValue && before(value).has_value(); }
 
-  // The dimension in which the rows of a value with a batch follow each other.
-  std::optional<std::size_t> axis(ValueIndex value) {
+  // Of a value with a batch.
+  std::optional<RowsPlace> place(ValueIndex value) {
     const Shape& sizes = shape(value);
-    for (std::size_t i = 0; i < sizes.size(); ++i)
-      if (product(std::span(sizes).first(i)) == *before(value) && sizes[i] % one_.batch == 0 &&
-          sizes[i] > 0)
-        return i;
+    std::size_t outer = 1;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      const auto size = static_cast<std::size_t>(sizes[i]);
+      if (size == 0 || *before(value) % outer != 0) return {};
+      const std::size_t rounds = *before(value) / outer;
+      if (size % (rounds * static_cast<std::size_t>(one_.batch)) == 0) return RowsPlace{i, rounds};
+      outer *= size;
+    }
     return {};
   }
 
@@ -82,11 +95,14 @@ class BatchFollower {
     return std::equal(shape(value).begin() + 1, shape(value).end(), there.begin() + 1, there.end());
   }
 
-  // Marks the output as a batch whose rows follow each other in `axis`.
-  bool mark(ValueIndex value, std::size_t axis) {
+  // Marks the output as a batch whose rows lie there.
+  bool mark(ValueIndex value, RowsPlace rows) {
     const Shape& sizes = shape(value);
-    if (axis >= sizes.size() || sizes[axis] % one_.batch != 0) return false;
-    before(value) = product(std::span(sizes).first(axis));
+    const auto batch = static_cast<std::size_t>(one_.batch);
+    if (rows.axis >= sizes.size()) return false;
+    const auto size = static_cast<std::size_t>(sizes[rows.axis]);
+    if (size == 0 || size % (rows.rounds * batch) != 0) return false;
+    before(value) = product(std::span(sizes).first(rows.axis)) * rows.rounds;
     return true;
   }
 
@@ -98,7 +114,8 @@ class BatchFollower {
     if (!there || there->shape().size() != here.shape().size()) return false;
     for (std::size_t i = 0; i < here.shape().size(); ++i) {
       if (here.shape()[i] == there->shape()[i]) continue;
-      return here.shape()[i] == one_.batch && has_equal_rows(here, i) && mark(value, i);
+      return here.shape()[i] == one_.batch && has_equal_rows(here, i) &&
+             mark(value, {i, 1});
     }
     if (std::memcmp(here.data(), there->data(), here.size_bytes()) == 0) return true;
     only_for_shapes_.push_back(value);
@@ -148,14 +165,14 @@ class BatchFollower {
     if (name == "MatMul") return matrix_product(node);
     if (name == "Gemm")
       return int_attribute(node, "transA").value_or(0) == 0 && others_are_plain(node) &&
-             rows_first(node) && is_broadcast_over_rows(node);
+             is_broadcast_over_rows(node) && matrix_product(node);
     if (name == "Concat") return concat(node);
     if (!has_batch(node.inputs[0]) || !others_are_plain(node)) return false;
     if (contains(kSameElementsOperators, name)) {
       before(node.outputs[0]) = before(node.inputs[0]);
-      return axis(node.outputs[0]).has_value();
+      return place(node.outputs[0]).has_value();
     }
-    const std::optional<std::size_t> at = axis(node.inputs[0]);
+    const std::optional<RowsPlace> at = place(node.inputs[0]);
     if (!at) return false;
     if (name == "Transpose") return transpose(node, *at);
     if (contains(kAlongLastAxisOperators, name)) return along_axis(node, *at);
@@ -173,9 +190,9 @@ class BatchFollower {
   // All inputs that have rows have them first, and so have all outputs.
   bool rows_first(const GraphNode& node) {
     for (const ValueIndex input : node.inputs)
-      if (has_batch(input) && (before(input) != 1 || axis(input) != 0)) return false;
+      if (has_batch(input) && place(input) != RowsPlace{}) return false;
     for (const ValueIndex output : node.outputs)
-      if (output != kNoValue && !mark(output, 0)) return false;
+      if (output != kNoValue && !mark(output, {})) return false;
     return true;
   }
 
@@ -189,57 +206,54 @@ class BatchFollower {
   bool broadcast(const GraphNode& node) {
     const ValueIndex output = node.outputs[0];
     const std::size_t rank = shape(output).size();
-    std::optional<std::size_t> found;
+    std::optional<RowsPlace> found;
     for (const ValueIndex input : node.inputs) {
       if (!has_batch(input)) continue;
-      const std::optional<std::size_t> own = axis(input);
+      std::optional<RowsPlace> own = place(input);
       if (!own) return false;
-      const std::size_t shifted = *own + rank - shape(input).size();
-      if (shape(input)[*own] != shape(output)[shifted] || found.value_or(shifted) != shifted)
-        return false;
-      found = shifted;
+      const std::int64_t size = shape(input)[own->axis];
+      own->axis += rank - shape(input).size();
+      if (size != shape(output)[own->axis] || found.value_or(*own) != *own) return false;
+      found = own;
     }
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueIndex input = node.inputs[i];
       if (input == kNoValue || has_batch(input) || (node.op_type == "Expand" && i == 1)) continue;
       const Shape& sizes = shape(input);
       const std::size_t missing = rank - std::min(rank, sizes.size());
-      if (*found >= missing && sizes[*found - missing] != 1) return false;
+      if (found->axis >= missing && sizes[found->axis - missing] != 1) return false;
     }
     return mark(output, *found);
   }
 
+  // Of the first two inputs.
   bool matrix_product(const GraphNode& node) {
     const ValueIndex left = node.inputs[0];
     const ValueIndex right = node.inputs[1];
     const std::size_t rank = shape(node.outputs[0]).size();
-    if (shape(left).size() != rank) return false;
-    if (!has_batch(left)) return false;
-    const std::optional<std::size_t> at = axis(left);
-    if (!at || *at + 1 >= rank) return false;
+    if (!has_batch(left) || shape(left).size() != rank) return false;
+    const std::optional<RowsPlace> at = place(left);
+    if (!at || at->axis + 1 >= rank) return false;
     if (!has_batch(right)) return shape(right).size() <= 2 && mark(node.outputs[0], *at);
-    return shape(right).size() == rank && axis(right) == at && *at + 2 < rank &&
+    return shape(right).size() == rank && place(right) == at && at->axis + 2 < rank &&
            mark(node.outputs[0], *at);
   }
 
   bool recurrent(const GraphNode& node) {
     const bool rows_lead = int_attribute(node, "layout").value_or(0) != 0;
-    const Shape& x = shape(node.inputs[0]);
-    const Shape& w = shape(node.inputs[1]);
-    if (x.size() != 3 || !has_batch(node.inputs[0])) return false;
-    if (axis(node.inputs[0]) != std::optional<std::size_t>(rows_lead ? 0 : 1)) return false;
+    const std::size_t second = rows_lead ? 0 : 1;
+    if (!has_batch(node.inputs[0]) || place(node.inputs[0]) != RowsPlace{second, 1}) return false;
     for (std::size_t i = 1; i < node.inputs.size(); ++i) {
       if (node.inputs[i] == kNoValue) continue;
       const bool is_state = i == 5 || (i == 6 && node.op_type == "LSTM");
       const bool is_length = i == 4;
       if (has_batch(node.inputs[i]) != (is_state || is_length)) return false;
-      const std::size_t expected =
-          is_state && !rows_lead ? static_cast<std::size_t>(w[0]) : std::size_t{1};
-      if (has_batch(node.inputs[i]) && before(node.inputs[i]) != expected) return false;
+      if (is_state && place(node.inputs[i]) != RowsPlace{second, 1}) return false;
+      if (is_length && place(node.inputs[i]) != RowsPlace{}) return false;
     }
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       const std::size_t at = rows_lead ? 0 : (i == 0 ? 2 : 1);
-      if (node.outputs[i] != kNoValue && !mark(node.outputs[i], at)) return false;
+      if (node.outputs[i] != kNoValue && !mark(node.outputs[i], {at, 1})) return false;
     }
     return true;
   }
@@ -252,34 +266,36 @@ class BatchFollower {
   bool concat(const GraphNode& node) {
     const std::size_t rank = shape(node.outputs[0]).size();
     const std::size_t joined = from_front(int_attribute(node, "axis").value_or(0), rank);
-    const std::optional<std::size_t> at =
-        has_batch(node.inputs[0]) ? axis(node.inputs[0]) : std::nullopt;
-    return at && *at != joined && std::ranges::all_of(node.inputs, [this, at](ValueIndex input) {
-      return has_batch(input) && axis(input) == at;
-    }) && mark(node.outputs[0], *at);
+    const std::optional<RowsPlace> at =
+        has_batch(node.inputs[0]) ? place(node.inputs[0]) : std::nullopt;
+    const auto is_alike = [this, &at](ValueIndex input) {
+      return has_batch(input) && place(input) == at;
+    };
+    return at && at->axis != joined && std::ranges::all_of(node.inputs, is_alike) &&
+           mark(node.outputs[0], *at);
   }
 
-  bool transpose(const GraphNode& node, std::size_t at) {
-    std::vector<std::int64_t> perm = ints_attribute(node, "perm");
+  bool transpose(const GraphNode& node, RowsPlace at) {
+    const std::vector<std::int64_t> perm = ints_attribute(node, "perm");
     const std::size_t rank = shape(node.inputs[0]).size();
-    if (perm.empty()) return mark(node.outputs[0], rank - 1 - at);
-    const auto found = std::ranges::find(perm, static_cast<std::int64_t>(at));
+    if (perm.empty()) return mark(node.outputs[0], {rank - 1 - at.axis, at.rounds});
+    const auto found = std::ranges::find(perm, static_cast<std::int64_t>(at.axis));
     return found != perm.end() &&
-           mark(node.outputs[0], static_cast<std::size_t>(found - perm.begin()));
+           mark(node.outputs[0], {static_cast<std::size_t>(found - perm.begin()), at.rounds});
   }
 
   // Softmax before opset 13 takes all dimensions from its axis on, as LayerNormalization does.
-  bool along_axis(const GraphNode& node, std::size_t at) {
+  bool along_axis(const GraphNode& node, RowsPlace at) {
     const bool is_norm = node.op_type == "LayerNormalization";
     const std::int64_t otherwise = is_norm || graph_.opset >= 13 ? -1 : 1;
     const std::size_t first = from_front(int_attribute(node, "axis").value_or(otherwise),
                                          shape(node.inputs[0]).size());
     const bool takes_all_behind = is_norm || graph_.opset < 13;
-    return node.outputs.size() == 1 && (takes_all_behind ? first > at : first != at) &&
+    return node.outputs.size() == 1 && (takes_all_behind ? first > at.axis : first != at.axis) &&
            mark(node.outputs[0], at);
   }
 
-  bool reduction(const GraphNode& node, std::size_t at) {
+  bool reduction(const GraphNode& node, RowsPlace at) {
     const std::size_t rank = shape(node.inputs[0]).size();
     std::vector<std::int64_t> axes = ints_attribute(node, "axes");
     if (const auto one = int_attribute(node, "axis")) axes.push_back(*one);
@@ -293,24 +309,24 @@ class BatchFollower {
     std::size_t gone = 0;
     for (const std::int64_t reduced : axes) {
       const std::size_t index = from_front(reduced, rank);
-      if (index == at) return false;
-      if (index < at) ++gone;
+      if (index == at.axis) return false;
+      if (index < at.axis) ++gone;
     }
     const bool keeps = int_attribute(node, "keepdims").value_or(1) != 0;
-    return mark(node.outputs[0], keeps ? at : at - gone);
+    return mark(node.outputs[0], {keeps ? at.axis : at.axis - gone, at.rounds});
   }
 
-  bool gather(const GraphNode& node, std::size_t at) {
+  bool gather(const GraphNode& node, RowsPlace at) {
     const std::size_t rank = shape(node.inputs[0]).size();
     const std::size_t taken = from_front(int_attribute(node, "axis").value_or(0), rank);
-    if (taken == at) return false;
+    if (taken == at.axis) return false;
     const std::size_t indices = shape(node.inputs[1]).size();
-    return mark(node.outputs[0], taken < at ? at + indices - 1 : at);
+    return mark(node.outputs[0], {taken < at.axis ? at.axis + indices - 1 : at.axis, at.rounds});
   }
 
   // Of other dimensions: where the rows' own keeps its size, all its elements are taken in order,
   // or from the last to the first.
-  bool part(const GraphNode& node, std::size_t at) {
+  bool part(const GraphNode& node, RowsPlace at) {
     if (node.op_type == "Slice" && node.inputs.size() > 4 && node.inputs[4] != kNoValue) {
       const auto& steps = facts(node.inputs[4]).constant;
       if (!steps || steps->type() != DataType::kInt64) return false;
@@ -319,7 +335,7 @@ class BatchFollower {
     }
     return std::ranges::all_of(node.outputs, [this, &node, at](ValueIndex output) {
       return output == kNoValue ||
-             (shape(output)[at] == shape(node.inputs[0])[at] && mark(output, at));
+             (shape(output)[at.axis] == shape(node.inputs[0])[at.axis] && mark(output, at));
     });
   }
 
