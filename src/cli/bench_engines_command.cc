@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -82,6 +83,8 @@ std::string report_text(const EngineBenchReport& report) {
   for (const EngineBenchRow& row : report.rows)
     if (row.skipped.empty()) add_row(table, row);
   text += table.text() + skipped_text(report);
+  if (!report.scales_origin.empty())
+    text += fmt::format("  int8: scales of the activations from {}\n", report.scales_origin);
   const Distribution& jitter = report.jitter_ns;
   if (jitter.count > 0)
     text += fmt::format("  host jitter (the same loop doing nothing): p50 {}, p99.9 {}, max {}\n",
@@ -91,8 +94,13 @@ std::string report_text(const EngineBenchReport& report) {
 }
 
 ExitCode run_bench(EngineBenchArguments& arguments, const CommandContext& context) {
-  const Result<BenchModel> model = open_bench_model(arguments.model, arguments.steps);
+  Result<BenchModel> model = open_bench_model(arguments.model, arguments.steps);
   if (!model.ok()) return report_error(model.error());
+  const auto& precisions = arguments.options.precisions;
+  if (precisions.empty() || std::ranges::find(precisions, Precision::kInt8) != precisions.end()) {
+    const Status calibrated = calibrate_on_random_windows(*model, arguments.options.seed);
+    if (!calibrated.ok()) return report_error(calibrated.error());
+  }
   arguments.options.row_duration_ns = static_cast<std::int64_t>(arguments.seconds * 1e9);
   arguments.options.load_duration_ns = static_cast<std::int64_t>(arguments.duration_s * 1e9);
   ProgressBar bar(context.terminal_errors, context.clock, write_to_terminal);

@@ -35,7 +35,7 @@ struct DenseCall {
 struct LstmCellCall {
   std::size_t units = 0;
   const float* projection = nullptr;  // 4 * units: bias + W x, bias = Wb + Rb
-  float* recurrent = nullptr;         // 4 * units: R h; overwritten
+  const float* recurrent = nullptr;   // 4 * units: R h
   const float* peephole = nullptr;    // 3 * units in the order i, o, f; null: none
   float clip = 0;                     // pre-activations are clamped to [-clip, clip]; infinity: not
   float* cell = nullptr;              // units: C in, C' out
@@ -48,7 +48,7 @@ struct LstmCellCall {
 struct GruCellCall {
   std::size_t units = 0;
   const float* projection = nullptr;  // 3 * units: bias + W x; bias = Wb + Rb for z and r, Wb for h
-  float* recurrent = nullptr;         // 3 * units: R h for z and r, Rb + R h for h; overwritten
+  const float* recurrent = nullptr;   // 3 * units: R h for z and r, Rb + R h for h
   float clip = 0;
   float* hidden = nullptr;  // units: h in, h' out
 };

@@ -8,6 +8,7 @@
 #include <limits>
 #include <random>
 
+#include "engines/calibration.h"
 #include "models/model_package.h"
 
 namespace tocsin {
@@ -99,10 +100,39 @@ Result<BenchModel> open_bench_model(const std::string& path, std::int64_t steps)
   model.onnx_path = package.onnx_path;
   model.steps = steps > 0 ? steps : package.steps;
   model.tolerance = package.samples_tolerance;
-  if (package.precision && !package.precision->activation_scales.empty())
+  if (package.precision && !package.precision->activation_scales.empty()) {
     model.activation_scales =
         std::make_shared<const ActivationScales>(package.precision->activation_scales);
+    model.scales_origin = "the package";
+  }
   return model;
+}
+
+Status calibrate_on_random_windows(BenchModel& model, std::uint64_t seed) {
+  if (model.activation_scales != nullptr) return {};
+  SessionOptions options;
+  options.steps = model.steps;
+  TOCSIN_ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, make_engine("reference"));
+  // What it cannot load has rows that say so.
+  const Result<std::unique_ptr<Session>> session = engine->load(model.onnx_path, options);
+  if (!session.ok()) return {};
+  const std::vector<TensorSpec>& inputs = (*session)->signature().inputs;
+  if (inputs.size() != 1 || inputs[0].type != DataType::kFloat32 || inputs[0].shape.size() != 3 ||
+      inputs[0].shape[2] == kFreeDimension)
+    return {};
+  CalibrationOptions calibration;
+  calibration.steps = inputs[0].shape[1] == kFreeDimension ? model.steps : inputs[0].shape[1];
+  calibration.feature_count = inputs[0].shape[2];
+  std::vector<float> windows(kCalibrationSamplesMin * static_cast<std::size_t>(calibration.steps) *
+                             static_cast<std::size_t>(calibration.feature_count));
+  std::mt19937_64 random(seed);
+  std::normal_distribution<float> normal;
+  std::ranges::generate(windows, [&] { return normal(random); });
+  TOCSIN_ASSIGN_OR_RETURN(ActivationScales scales,
+                          calibrate(model.onnx_path, windows, calibration));
+  model.activation_scales = std::make_shared<const ActivationScales>(std::move(scales));
+  model.scales_origin = std::to_string(kCalibrationSamplesMin) + " random windows";
+  return {};
 }
 
 Result<BatchTensors> BatchTensors::make(const ModelSignature& signature, std::int64_t batch,

@@ -18,12 +18,18 @@ struct BenchModel {
   std::string onnx_path;
   std::int64_t steps = 0;  // value of the free time axis; 0: the model has none
   std::shared_ptr<const ActivationScales> activation_scales;  // null: no calibration
-  float tolerance = 1e-4F;  // of FP32 outputs, relative to the largest of them if that is above 1
+  std::string scales_origin;  // what they were measured on; empty: null
+  float tolerance = 1e-4F;    // of FP32 outputs, relative to the largest of them if that is above 1
 };
 
 // `path` is an .onnx file, or the folder of a package (<repository>/<name> or
 // <repository>/<name>/<version>), which is checked. `steps` of 0 is the package's window length.
 Result<BenchModel> open_bench_model(const std::string& path, std::int64_t steps);
+
+// For the time that INT8 takes, where nothing is known of the real activations: scales from
+// kCalibrationSamplesMin windows of standard normal values, unless the model has scales. A model
+// that takes no windows [batch, steps, features] of float32 is left as it is.
+Status calibrate_on_random_windows(BenchModel& model, std::uint64_t seed);
 
 // Inputs and outputs of one signature for one batch; the memory is its own.
 class BatchTensors {

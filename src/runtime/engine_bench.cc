@@ -53,6 +53,7 @@ class EngineBench {
   Result<EngineBenchReport> run() {
     report_.model = model_.name;
     report_.steps = model_.steps;
+    report_.scales_origin = model_.scales_origin;
     report_.machine = read_machine_facts();
     list_rows();
     probe_rows();

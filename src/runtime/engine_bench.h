@@ -63,6 +63,7 @@ struct EngineBenchRow {
 struct EngineBenchReport {
   std::string model;
   std::int64_t steps = 0;
+  std::string scales_origin;  // of INT8; empty: there are none
   MachineFacts machine;
   std::vector<EngineBenchRow> rows;
   Distribution jitter_ns;  // the same loop with nothing in it

@@ -68,6 +68,7 @@ json report_json(const EngineBenchReport& report) {
             {"governor", machine.governor}}},
           {"model", report.model},
           {"steps", report.steps},
+          {"scales_origin", report.scales_origin.empty() ? json() : json(report.scales_origin)},
           {"rows", rows},
           {"jitter_ns", distribution_fields(report.jitter_ns)},
           {"interrupted", report.interrupted}};

@@ -18,16 +18,16 @@ namespace {
 // Each row of the output from the same row of the first input, rows being the first dimension;
 // everything else is constant.
 constexpr std::array<std::string_view, 7> kImageOperators = {
-    "AveragePool",       "BatchNormalization", "Conv",   "GlobalAveragePool", "GlobalMaxPool",
-    "InstanceNormalization", "LpPool"};
+    "AveragePool",   "BatchNormalization",    "Conv",  "GlobalAveragePool",
+    "GlobalMaxPool", "InstanceNormalization", "LpPool"};
 constexpr std::array<std::string_view, 11> kReductions = {
     "ArgMax",     "ArgMin",    "ReduceL1",   "ReduceL2",  "ReduceLogSum",   "ReduceMax",
     "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"};
 constexpr std::array<std::string_view, 12> kComparisons = {
-    "And", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual",
-    "Mean", "Not", "Or", "Softsign", "Swish", "Xor"};
+    "And",  "Equal", "Greater", "GreaterOrEqual", "Less",  "LessOrEqual",
+    "Mean", "Not",   "Or",      "Softsign",       "Swish", "Xor"};
 constexpr std::array<std::string_view, 4> kSameElementsOperators = {"Flatten", "Reshape", "Squeeze",
-                                                                   "Unsqueeze"};
+                                                                    "Unsqueeze"};
 
 std::size_t product(std::span<const std::int64_t> sizes) {
   std::size_t result = 1;
@@ -114,8 +114,7 @@ class BatchFollower {
     if (!there || there->shape().size() != here.shape().size()) return false;
     for (std::size_t i = 0; i < here.shape().size(); ++i) {
       if (here.shape()[i] == there->shape()[i]) continue;
-      return here.shape()[i] == one_.batch && has_equal_rows(here, i) &&
-             mark(value, {i, 1});
+      return here.shape()[i] == one_.batch && has_equal_rows(here, i) && mark(value, {i, 1});
     }
     if (std::memcmp(here.data(), there->data(), here.size_bytes()) == 0) return true;
     only_for_shapes_.push_back(value);
@@ -288,8 +287,8 @@ class BatchFollower {
   bool along_axis(const GraphNode& node, RowsPlace at) {
     const bool is_norm = node.op_type == "LayerNormalization";
     const std::int64_t otherwise = is_norm || graph_.opset >= 13 ? -1 : 1;
-    const std::size_t first = from_front(int_attribute(node, "axis").value_or(otherwise),
-                                         shape(node.inputs[0]).size());
+    const std::size_t first =
+        from_front(int_attribute(node, "axis").value_or(otherwise), shape(node.inputs[0]).size());
     const bool takes_all_behind = is_norm || graph_.opset < 13;
     return node.outputs.size() == 1 && (takes_all_behind ? first > at.axis : first != at.axis) &&
            mark(node.outputs[0], at);

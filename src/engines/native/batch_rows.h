@@ -17,8 +17,8 @@ struct BatchFacts {
 
 // True if each row of each output is computed from the same row of the inputs alone, and rows are
 // the first dimension of both. False also where an operator's way with rows is not known here.
-// Inputs whose first dimension is free are taken to be batches. Two sizes show what is constant, and
-// yet another constant for another batch.
+// Inputs whose first dimension is free are taken to be batches. Two sizes show what is constant,
+// and yet another constant for another batch.
 bool rows_are_apart(const Graph& graph, const BatchFacts& one, const BatchFacts& other);
 
 }  // namespace tocsin

@@ -28,8 +28,7 @@ bool are_apart(Graph graph) {
   const auto facts = (*session)->infer(7);
   const auto other = (*session)->infer(11);
   EXPECT_TRUE(facts.ok() && other.ok());
-  return facts.ok() && other.ok() &&
-         rows_are_apart((*session)->graph(), {7, *facts}, {11, *other});
+  return facts.ok() && other.ok() && rows_are_apart((*session)->graph(), {7, *facts}, {11, *other});
 }
 
 // A graph of what `body` makes of the window, reduced to [batch, 1] along the other dimensions.
@@ -53,8 +52,9 @@ TEST(BatchRows, AMeanOverTimeKeepsRowsApartAndOneOverTheBatchDoesNot) {
   const auto mean_over = [](std::int64_t axis) {
     return graph_of(
         [axis](GraphBuilder& builder, ValueIndex x) {
-          return builder.node("ReduceMean", {x},
-                              {{"axes", std::vector<std::int64_t>{axis}}, {"keepdims", std::int64_t{1}}});
+          return builder.node(
+              "ReduceMean", {x},
+              {{"axes", std::vector<std::int64_t>{axis}}, {"keepdims", std::int64_t{1}}});
         },
         axis == 0 ? Shape{1, kFreeDimension, kFeatures} : Shape{kFreeDimension, 1, kFeatures});
   };
@@ -79,7 +79,8 @@ TEST(BatchRows, ARowMinusTheNextOneMixesRows) {
   const Graph graph = graph_of(
       [](GraphBuilder& builder, ValueIndex x) {
         const ValueIndex first = builder.node(
-            "Gather", {x, builder.weight("zero", Tensor::of<std::int64_t>({}, std::vector<std::int64_t>{0}))},
+            "Gather",
+            {x, builder.weight("zero", Tensor::of<std::int64_t>({}, std::vector<std::int64_t>{0}))},
             {{"axis", std::int64_t{0}}});
         return builder.node("Sub", {x, first});
       },
@@ -124,18 +125,17 @@ TEST(BatchRows, AnInitialStateAsLongAsTheBatchIsABatch) {
       [](GraphBuilder& builder, ValueIndex x) {
         const ValueIndex shape = builder.node("Shape", {x});
         const ValueIndex batch = builder.node("Gather", {shape, builder.ints("first", {0})});
-        const ValueIndex sizes = builder.node(
-            "Concat", {builder.ints("one", {1}), batch, builder.ints("units", {4})},
-            {{"axis", std::int64_t{0}}});
+        const ValueIndex sizes =
+            builder.node("Concat", {builder.ints("one", {1}), batch, builder.ints("units", {4})},
+                         {{"axis", std::int64_t{0}}});
         const ValueIndex zeros = builder.node("ConstantOfShape", {sizes});
         const ValueIndex by_time =
             builder.node("Transpose", {x}, {{"perm", std::vector<std::int64_t>{1, 0, 2}}});
-        const ValueIndex w = builder.floats("w", {1, 12, kFeatures},
-                                            std::vector<float>(12 * kFeatures, 0.1F));
+        const ValueIndex w =
+            builder.floats("w", {1, 12, kFeatures}, std::vector<float>(12 * kFeatures, 0.1F));
         const ValueIndex r = builder.floats("r", {1, 12, 4}, std::vector<float>(12 * 4, 0.2F));
-        const auto states =
-            builder.nodes("GRU", {by_time, w, r, kNoValue, kNoValue, zeros},
-                          {{"hidden_size", std::int64_t{4}}}, 2);
+        const auto states = builder.nodes("GRU", {by_time, w, r, kNoValue, kNoValue, zeros},
+                                          {{"hidden_size", std::int64_t{4}}}, 2);
         return builder.node("Squeeze", {states[1], builder.ints("axes", {0})});
       },
       {kFreeDimension, 4});

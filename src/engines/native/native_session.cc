@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kPieceRowsMax = 64;  // each size up to it has a plan
 // A recurrent layer reads its weights once a step for all rows of a piece.
-constexpr std::int64_t kRecurrentPieceRowsMin = 8;
+constexpr std::int64_t kRecurrentPieceRowsMin = 32;
 // Batches that stand for all others when rows are followed.
 constexpr std::int64_t kBatch = 7;
 constexpr std::int64_t kOtherBatch = 11;
@@ -45,7 +45,7 @@ std::int64_t piece_rows_max(const ReferenceSession& one, std::int64_t batch_max)
   const std::size_t left = cache - std::min(cache, one.weight_bytes());
   const std::size_t row = std::max<std::size_t>(one.arena_bytes(), 1);
   const std::int64_t least = has_recurrence(one.graph()) ? kRecurrentPieceRowsMin : 1;
-  const auto fitting = static_cast<std::int64_t>(left / row);
+  const auto fitting = static_cast<std::int64_t>(left / (2 * row));
   return std::min({std::max(fitting, least), batch_max, kPieceRowsMax});
 }
 
@@ -69,8 +69,7 @@ Result<std::unique_ptr<Session>> NativeSession::load(Graph graph, const SessionO
     pieces.push_back(std::move(session));
   }
   try {
-    return std::unique_ptr<Session>(
-        new NativeSession(std::move(pieces), options, piece.batch_max));
+    return std::unique_ptr<Session>(new NativeSession(std::move(pieces), options, piece.batch_max));
   } catch (const std::exception& exception) {
     return Error(ErrorCode::kResourceExhausted,
                  std::string("starting the session's threads: ") + exception.what());
@@ -133,10 +132,10 @@ Status NativeSession::check(std::span<const TensorView> inputs,
 void NativeSession::view_piece(std::span<const TensorView> whole, std::span<const TensorSpec> specs,
                                std::size_t piece, Worker& worker,
                                std::vector<TensorView>& views) const {
-  const std::int64_t begin = batch_ * static_cast<std::int64_t>(piece) /
-                             static_cast<std::int64_t>(piece_count_);
-  const std::int64_t end = batch_ * static_cast<std::int64_t>(piece + 1) /
-                           static_cast<std::int64_t>(piece_count_);
+  const std::int64_t begin =
+      batch_ * static_cast<std::int64_t>(piece) / static_cast<std::int64_t>(piece_count_);
+  const std::int64_t end =
+      batch_ * static_cast<std::int64_t>(piece + 1) / static_cast<std::int64_t>(piece_count_);
   const std::size_t first_shape = &views == &worker.inputs ? 0 : worker.inputs.size();
   for (std::size_t i = 0; i < views.size(); ++i) {
     views[i] = whole[i];
@@ -146,8 +145,8 @@ void NativeSession::view_piece(std::span<const TensorView> whole, std::span<cons
     shape[0] = end - begin;
     const std::size_t row_bytes = whole[i].size_bytes / static_cast<std::size_t>(batch_);
     views[i].shape = shape;
-    views[i].data = static_cast<std::byte*>(whole[i].data) +
-                    static_cast<std::size_t>(begin) * row_bytes;
+    views[i].data =
+        static_cast<std::byte*>(whole[i].data) + static_cast<std::size_t>(begin) * row_bytes;
     views[i].size_bytes = static_cast<std::size_t>(end - begin) * row_bytes;
   }
 }

@@ -62,8 +62,8 @@ TEST(NativeSession, EveryRowHasItsBitsInAnyBatchOnAnyNumberOfThreads) {
     std::vector<std::uint32_t> expected;
     for (std::size_t row = 0; row < kBatchMax; ++row) {
       const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(row * width);
-      const auto bits = run_bits(
-          alone, std::vector<float>(begin, begin + static_cast<std::ptrdiff_t>(width)), 1);
+      const auto bits =
+          run_bits(alone, std::vector<float>(begin, begin + static_cast<std::ptrdiff_t>(width)), 1);
       expected.insert(expected.end(), bits.begin(), bits.end());
     }
     for (int threads = 1; threads <= 5; ++threads) {

@@ -79,8 +79,8 @@ Result<SharedWeights> WeightStore::pack(const MatrixView& matrix,
     SharedWeights packed = process_weights().find(content);
     if (packed == nullptr) {
       TOCSIN_ASSIGN_OR_RETURN(DenseWeights weights, DenseWeights::pack(matrix, options));
-      packed = process_weights().put(content,
-                                     std::make_shared<const DenseWeights>(std::move(weights)));
+      packed =
+          process_weights().put(content, std::make_shared<const DenseWeights>(std::move(weights)));
     }
     packed_[key] = packed;
     return packed;
