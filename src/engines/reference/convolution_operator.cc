@@ -25,8 +25,8 @@ struct ConvShape {
 
 // Below this many output positions the lanes of a vector hold channels, else positions.
 constexpr std::size_t kPositionsMin = 16;
-// Output positions multiplied at a time where lanes hold channels.
-constexpr std::size_t kPositions = 32;
+// Output positions multiplied at a time where lanes hold channels, or the next whole run of them.
+constexpr std::size_t kPositions = 64;
 // What is gathered for a product stays in the cache.
 constexpr std::size_t kPatchFloats = std::size_t{1} << 16U;
 
@@ -130,6 +130,10 @@ class ConvKernel {
       chunk_ = std::min(chunk_, units * layout_.unit());
       row_offsets_.resize(inputs);
     }
+    if (!groups_.empty()) {
+      const std::size_t units = std::max<std::size_t>(1, kPositions / layout_.unit());
+      chunk_ = std::min(chunk_, units * layout_.unit());
+    }
     image_floats_ = layout_.is_padded() ? aligned_floats(layout_.padded_floats()) : 0;
   }
 
@@ -147,10 +151,10 @@ class ConvKernel {
     const std::size_t inputs = layout_.offsets().size();
     std::size_t floats = image_floats_;
     if (!groups_.empty())
-      floats += kPositions * (inputs + shape_.outputs);
+      floats += aligned_floats(chunk_ * inputs) + chunk_ * (inputs + shape_.outputs);
     else if (!layout_.is_direct())
       floats += inputs * chunk_;
-    const std::size_t product = groups_.empty() ? 0 : groups_[0]->scratch_bytes(kPositions);
+    const std::size_t product = groups_.empty() ? 0 : groups_[0]->scratch_bytes(chunk_);
     return floats * sizeof(float) + product;
   }
 
@@ -226,16 +230,17 @@ class ConvKernel {
     }
   }
 
+  // Gathered as above and turned, since a product with packed weights takes a row for a position.
   void multiply_over_channels(Part part, const float* image, const DenseWeights& weights,
-                              float* rows) const {
+                              float* patches) const {
     const std::size_t inputs = layout_.offsets().size();
-    float* products = rows + kPositions * inputs;
-    auto* scratch = reinterpret_cast<std::byte*>(products + kPositions * shape_.outputs);
-    for (std::size_t first = 0; first < layout_.positions(); first += kPositions) {
-      const std::size_t count = std::min(kPositions, layout_.positions() - first);
-      for (std::size_t p = 0; p < count; ++p)
-        for (std::size_t k = 0; k < inputs; ++k)
-          rows[p * inputs + k] = image[layout_.offsets()[k] + layout_.start(first + p)];
+    float* rows = patches + aligned_floats(chunk_ * inputs);
+    float* products = rows + chunk_ * inputs;
+    auto* scratch = reinterpret_cast<std::byte*>(products + chunk_ * shape_.outputs);
+    for (std::size_t first = 0; first < layout_.positions(); first += chunk_) {
+      const std::size_t count = std::min(chunk_, layout_.positions() - first);
+      layout_.gather(image, first, count, patches);
+      kernels().transpose({inputs, count, patches, count, rows, inputs});
       weights.run({rows, inputs, count, part.call.bias, 0, products, shape_.outputs}, scratch);
       kernels().transpose({count, shape_.outputs, products, shape_.outputs, part.call.y + first,
                            part.call.y_stride});
