@@ -12,7 +12,7 @@ namespace tocsin {
 
 bool is_untrusted(QualityFlags quality) noexcept {
   return quality.has(Quality::kBookUntrusted) || quality.has(Quality::kVenueSuspect) ||
-         quality.has(Quality::kNotTrading);
+         quality.has(Quality::kNotTrading) || quality.has(Quality::kStaleFeed);
 }
 
 Result<DecisionPolicy> DecisionPolicy::create(const DecisionPolicyOptions& options) {

@@ -50,7 +50,7 @@ struct DecisionOutcome {
 };
 
 // Flags that make a frame's input untrusted: kBookUntrusted, kVenueSuspect (the venue itself marks
-// the book as possibly bad) and kNotTrading.
+// the book as possibly bad), kNotTrading and kStaleFeed.
 bool is_untrusted(QualityFlags quality) noexcept;
 
 class DecisionPolicy {

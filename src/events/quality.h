@@ -21,6 +21,7 @@ enum class Quality : std::uint16_t {
   kBookUntrusted = 1U << 10,  // no snapshot yet, or a gap not healed: see OrderBook::trusted()
   kNotTrading = 1U << 11,     // halt, auction or closed
   kTradeGap = 1U << 12,       // trade prints are missing before this event; the book is whole
+  kStaleFeed = 1U << 13,      // a live feed has fallen silent while its connection stands
 };
 
 class QualityFlags {

@@ -9,6 +9,7 @@ TEST(QualityFlags, NamesWhatIsSet) {
   EXPECT_EQ(quality_names(QualityFlags()), "");
   EXPECT_EQ(quality_names(Quality::kGap | Quality::kCrossedBook), "gap, crossed_book");
   EXPECT_EQ(quality_names(Quality::kNotTrading), "not_trading");
+  EXPECT_EQ(quality_names(Quality::kStaleFeed), "stale_feed");
 }
 
 TEST(QualityFlags, AddAndRemoveSingleFlags) {

@@ -60,6 +60,9 @@ class Source {
   // Whether a record waits whose time has come. A source without a pace of its own never says so:
   // its records come when they are asked for.
   virtual bool is_due() noexcept { return false; }
+  // Whether this comes from a wire and cannot be read a second time: a run of it ends when it is
+  // told to, and is then complete.
+  virtual bool is_live() const noexcept { return false; }
 
   // Valid after next() returned kError.
   virtual const Error& error() const noexcept = 0;
