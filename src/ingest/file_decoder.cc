@@ -1,18 +1,10 @@
-// Counters, faults and the end of a source, the same for all file decoders.
+// The end of a source over a file, the same for all file decoders.
 #include "ingest/file_decoder.h"
-
-#include <algorithm>
 
 namespace tocsin {
 
 FileDecoder::FileDecoder(std::unique_ptr<ByteStream> stream, std::vector<std::string> symbols)
-    : stream_(std::move(stream)), symbols_(std::move(symbols)) {
-  faults_.reserve(kMaxFaults);
-}
-
-void FileDecoder::add_fault(std::string message) {
-  if (keeps_faults()) faults_.push_back({counters_.records, std::move(message)});
-}
+    : FeedLedger(std::move(symbols)), stream_(std::move(stream)) {}
 
 SourceStatus FileDecoder::yield(const EventBatch& batch) noexcept {
   counters_.events += batch.size();
@@ -50,45 +42,13 @@ SourceStatus FileDecoder::end_of_text() {
   if (!faults_only || !stream_->status().ok()) return end_of_stream();
   std::string message =
       "not one record could be decoded: a file of another format, or a broken one";
-  if (!faults_.empty()) {
+  if (!faults().empty()) {
     message += "; the first fault, at record ";
-    message += std::to_string(faults_.front().record);
+    message += std::to_string(faults().front().record);
     message += ": ";
-    message += faults_.front().message;
+    message += faults().front().message;
   }
   return fail(ErrorCode::kDataLoss, message);
-}
-
-bool FileDecoder::wants(std::string_view symbol) const noexcept {
-  return symbols_.empty() || std::find(symbols_.begin(), symbols_.end(), symbol) != symbols_.end();
-}
-
-InstrumentId FileDecoder::add_instrument(Instrument instrument) {
-  instruments_.push_back(std::move(instrument));
-  return static_cast<InstrumentId>(instruments_.size() - 1);
-}
-
-QualityFlags FileDecoder::count_sequence(const SequenceFinding& finding) noexcept {
-  if (finding.quality.has(Quality::kGap)) ++counters_.gaps;
-  if (finding.quality.has(Quality::kDuplicate)) ++counters_.duplicates;
-  if (finding.quality.has(Quality::kOutOfOrder)) ++counters_.out_of_order;
-  counters_.missing += finding.missing_count;
-  return finding.quality;
-}
-
-void FileDecoder::rename_instrument(InstrumentId id, std::string symbol) {
-  TOCSIN_ASSERT(id < instruments_.size());
-  instruments_[id].symbol = std::move(symbol);
-}
-
-QualityFlags FileDecoder::check_time(std::int64_t exchange_time_ns) noexcept {
-  QualityFlags quality;
-  if (exchange_time_ns < last_exchange_time_ns_) {
-    ++counters_.time_backwards;
-    quality |= Quality::kTimeBackwards;
-  }
-  last_exchange_time_ns_ = exchange_time_ns;
-  return quality;
 }
 
 }  // namespace tocsin

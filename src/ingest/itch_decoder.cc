@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ingest/decoders.h"
+#include "ingest/file_decoder.h"
 #include "ingest/itch_feed_decoder.h"
 #include "ingest/wire_reader.h"
 
@@ -13,10 +14,14 @@ namespace {
 constexpr std::size_t kPrefixBytes = 2;
 constexpr std::uint32_t kMalformedRunMax = 100;  // so many in a row: the framing is lost
 
-class ItchDecoder final : public ItchFeedDecoder {
+class ItchDecoder final : public FileDecoder {
  public:
   ItchDecoder(std::unique_ptr<ByteStream> stream, const FileSourceOptions& options)
-      : ItchFeedDecoder(std::move(stream), options.symbols) {}
+      : FileDecoder(std::move(stream), options.symbols), itch_(*this) {}
+
+  std::vector<std::pair<std::string, std::uint64_t>> counts_by_type() const override {
+    return itch_.counts_by_type();
+  }
 
   SourceStatus next(EventBatch& batch) noexcept override {
     batch.clear();
@@ -62,8 +67,8 @@ class ItchDecoder final : public ItchFeedDecoder {
     ++counters_.records;
     const std::span<const std::byte> message = ahead_.subspan(kPrefixBytes, size_bytes);
     const std::uint64_t malformed_before = counters_.malformed;
-    if (check_message(message)) [[likely]] {
-      decode_message(messages_, {.bytes = message}, batch);
+    if (itch_.check_message(message)) [[likely]] {
+      itch_.decode_message(messages_, {.bytes = message}, batch);
     } else {
       ++messages_.gap_count;  // what it would have changed is not known
     }
@@ -89,6 +94,7 @@ class ItchDecoder final : public ItchFeedDecoder {
                                           " malformed messages in a row: the framing is lost");
   }
 
+  ItchFeedDecoder itch_;
   ItchStream messages_;
   std::span<const std::byte> ahead_;  // what peek() returned in this call of next()
   bool zero_prefixed_ = false;

@@ -68,13 +68,8 @@ bool ItchFeedDecoder::check_message(std::span<const std::byte> bytes) {
            ") of " + std::to_string(bytes.size()) + " bytes; it has " +
            std::to_string(type->size_bytes);
   }
-  count_malformed(what);
+  ledger_.count_malformed(what);
   return false;
-}
-
-void ItchFeedDecoder::count_malformed(std::string_view what) {
-  ++counters_.malformed;
-  if (keeps_faults()) add_fault(place() + std::string(what));
 }
 
 void ItchFeedDecoder::decode_message(ItchStream& stream, const ItchMessage& message,
@@ -86,16 +81,16 @@ void ItchFeedDecoder::decode_message(ItchStream& stream, const ItchMessage& mess
       return decode_system_event(stream, message);
     case 'V':
     case 'W':  // of the whole market
-      ++counters_.ignored;
+      ++ledger_.counts().ignored;
       return;
     default:
       break;
   }
   ItchStream::Stock* found = find_stock(stream, message.bytes);
-  if (found == nullptr) return count_malformed("a stock symbol that is no text");
+  if (found == nullptr) return ledger_.count_malformed("a stock symbol that is no text");
   ItchStream::Stock& stock = *found;
   if (!stock.wanted) {
-    ++counters_.filtered;
+    ++ledger_.counts().filtered;
     return;
   }
   const bool clear_first = stream.from_start_of_day && !stock.cleared && !message.is_late;
@@ -105,7 +100,7 @@ void ItchFeedDecoder::decode_message(ItchStream& stream, const ItchMessage& mess
   event.receive_time_ns =
       stream.has_receive_time ? message.receive_time_ns : event.exchange_time_ns;
   event.sequence = message.sequence;
-  event.record = counters_.records;
+  event.record = ledger_.counts().records;
   event.instrument = stock.instrument;
   event.quality = check_message_time(stream, message, event.exchange_time_ns);
   const bool tells_gap = stock.gap_count != stream.gap_count && !message.is_late;
@@ -130,7 +125,7 @@ QualityFlags ItchFeedDecoder::check_message_time(ItchStream& stream, const ItchM
   if (message.is_late) return Quality::kOutOfOrder;
   QualityFlags quality;
   if (exchange_time_ns < stream.last_time_ns) {
-    ++counters_.time_backwards;
+    ++ledger_.counts().time_backwards;
     quality |= Quality::kTimeBackwards;
   }
   stream.last_time_ns = exchange_time_ns;
@@ -277,24 +272,21 @@ void ItchFeedDecoder::count(Outcome outcome, ItchStream& stream, std::span<const
     case Outcome::kDecoded:
       return;
     case Outcome::kIgnored:
-      ++counters_.ignored;
+      ++ledger_.counts().ignored;
       return;
     case Outcome::kMalformed:
       ++stream.gap_count;  // what it would have changed is not known
-      return count_malformed("a message '" + std::string(1, static_cast<char>(bytes[0])) +
-                             "' whose code at byte 19 is unknown");
+      return ledger_.count_malformed("a message '" + std::string(1, static_cast<char>(bytes[0])) +
+                                     "' whose code at byte 19 is unknown");
     case Outcome::kBadQuantity:
-      ++counters_.bad_quantity;
-      if (keeps_faults()) {
-        add_fault(place() + "a message '" + std::string(1, static_cast<char>(bytes[0])) +
-                  "' with a number of shares that cannot be");
-      }
-      return;
+      return ledger_.count_bad_quantity("a message '" +
+                                        std::string(1, static_cast<char>(bytes[0])) +
+                                        "' with a number of shares that cannot be");
   }
 }
 
 void ItchFeedDecoder::decode_system_event(ItchStream& stream, const ItchMessage& message) {
-  ++counters_.ignored;
+  ++ledger_.counts().ignored;
   if (record_of<12>(message.bytes).letter<11>() != kStartOfMessages || message.is_late) return;
   // Locates are given anew each day; the stocks' instruments stay.
   stream.stocks.clear();
@@ -319,8 +311,8 @@ ItchStream::Stock* ItchFeedDecoder::find_stock(ItchStream& stream,
   } else if (!stock.known) {
     const std::string name = "locate " + std::to_string(locate) + stream.name_suffix;
     stock.known = true;
-    stock.wanted = wants(name);
-    if (stock.wanted) stock.instrument = add_instrument({.symbol = name});
+    stock.wanted = ledger_.wants(name);
+    if (stock.wanted) stock.instrument = ledger_.add_instrument({.symbol = name});
   }
   return &stock;
 }
@@ -329,7 +321,7 @@ void ItchFeedDecoder::name_stock(ItchStream& stream, ItchStream::Stock& stock,
                                  std::string_view symbol) {
   const bool has_instrument = stock.known && stock.wanted;
   stock.known = stock.named = true;
-  stock.wanted = has_instrument || wants(symbol);
+  stock.wanted = has_instrument || ledger_.wants(symbol);
   if (!stock.wanted) return;
   std::string name = std::string(symbol) + stream.name_suffix;
   const auto [place, is_new] = stream.instrument_by_symbol.try_emplace(name, InstrumentId{0});
@@ -338,9 +330,9 @@ void ItchFeedDecoder::name_stock(ItchStream& stream, ItchStream::Stock& stock,
     return;
   }
   if (has_instrument) {
-    rename_instrument(stock.instrument, std::move(name));
+    ledger_.rename_instrument(stock.instrument, std::move(name));
   } else {
-    stock.instrument = add_instrument({.symbol = std::move(name)});
+    stock.instrument = ledger_.add_instrument({.symbol = std::move(name)});
   }
   place->second = stock.instrument;
 }

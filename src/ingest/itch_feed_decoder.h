@@ -1,4 +1,4 @@
-// What ITCH 5.0 messages mean, whatever carries them: the base of the file and the packet decoder.
+// What ITCH 5.0 messages mean, whatever carries them: a part of the file and the packet decoder.
 // The side of a replaced order is known to the book alone: see EventKind::kAddOrder.
 #pragma once
 
@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "ingest/file_decoder.h"
+#include "ingest/feed_ledger.h"
 #include "ingest/itch_messages.h"
 
 namespace tocsin {
@@ -47,21 +47,17 @@ struct ItchMessage {
   bool is_late = false;              // a later one was decoded before it: flagged, never applied
 };
 
-class ItchFeedDecoder : public FileDecoder {
+class ItchFeedDecoder {
  public:
-  std::vector<std::pair<std::string, std::uint64_t>> counts_by_type() const override;
-
- protected:
-  using FileDecoder::FileDecoder;
+  // What is found is entered into `ledger`, which must outlive the decoder.
+  explicit ItchFeedDecoder(FeedLedger& ledger) noexcept : ledger_(ledger) {}
 
   // True if `bytes` is one whole message of a known type. Else counts it as malformed, with a
   // fault.
   bool check_message(std::span<const std::byte> bytes);
   // Appends the events of one message and counts what became of it.
   void decode_message(ItchStream& stream, const ItchMessage& message, EventBatch& batch);
-  void count_malformed(std::string_view what);
-  // Where in the carrier the message stands; put before faults.
-  virtual std::string place() const { return {}; }
+  std::vector<std::pair<std::string, std::uint64_t>> counts_by_type() const;
 
  private:
   enum class Outcome : std::uint8_t { kDecoded, kIgnored, kMalformed, kBadQuantity };
@@ -86,6 +82,7 @@ class ItchFeedDecoder : public FileDecoder {
   void name_stock(ItchStream& stream, ItchStream::Stock& stock, std::string_view symbol);
   void count(Outcome outcome, ItchStream& stream, std::span<const std::byte> bytes);
 
+  FeedLedger& ledger_;
   std::array<std::uint64_t, kItchMessageTypes.size()> counts_{};
 };
 

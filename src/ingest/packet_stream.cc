@@ -59,6 +59,7 @@ void read_udp(std::span<const std::byte> captured, std::size_t length, Packet& p
     return;
   }
   packet.kind = PacketKind::kUdp;
+  packet.destination = packet.destination << 16U | load_big<std::uint16_t>(captured.data() + 2);
   packet.payload = captured.subspan(kUdpHeaderBytes, udp_length - kUdpHeaderBytes);
 }
 
@@ -88,6 +89,7 @@ void read_ipv4(std::span<const std::byte> captured, Packet& packet) noexcept {
     packet.kind = PacketKind::kFragment;
     return;
   }
+  packet.destination = header.big<std::uint32_t, 16>();
   read_transport(header.big<std::uint8_t, 9>(), captured.subspan(header_size),
                  total_length - header_size, packet);
 }
@@ -105,6 +107,8 @@ void read_ipv6(std::span<const std::byte> captured, Packet& packet) noexcept {
   }
   std::size_t length = header.big<std::uint16_t, 4>();
   std::uint8_t next = header.big<std::uint8_t, 6>();
+  // The last four bytes hold a multicast group's number.
+  packet.destination = header.big<std::uint32_t, 36>();
   std::span<const std::byte> left = captured.subspan(kHeaderBytes);
   while (next == kHopByHop || next == kRouting || next == kDestinationOptions) {
     if (left.size() < 2) return set_malformed(packet, "a cut IPv6 extension header");

@@ -30,6 +30,7 @@ struct Packet {
   std::span<const std::byte> payload;  // valid until the next call of next()
   std::int64_t capture_time_ns = 0;    // since 1970-01-01 UTC
   std::uint64_t number = 0;            // 1-based, as capture tools count
+  std::uint64_t destination = 0;       // address and UDP port, tells multicast groups apart
   const char* fault = "";              // a literal
 };
 

@@ -72,6 +72,8 @@ class Source {
   virtual std::span<const Instrument> instruments() const noexcept = 0;
   // Records or messages by type name, for `tocsin inspect`.
   virtual std::vector<std::pair<std::string, std::uint64_t>> counts_by_type() const = 0;
+  // What sent the records, in words, where the content tells more than the format; else empty.
+  virtual std::string venue() const { return {}; }
   // Share of the input consumed, 0 to 1; -1 if it cannot be known.
   virtual double progress() const noexcept = 0;
 };
