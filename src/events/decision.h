@@ -59,7 +59,7 @@ struct AlertId {
 struct DecisionRecord {
   FeatureFrame frame;                    // the newest frame of the window
   std::uint64_t first_frame_record = 0;  // position of the window's oldest frame
-  std::uint64_t window_hash = 0;         // first 8 bytes of BLAKE2s over the window's raw values
+  std::uint64_t window_hash = 0;         // window_hash() of its raw values (scoring/frame_window.h)
   AlertId id;
   float score = 0.0F;
   float threshold = 0.0F;

@@ -77,6 +77,7 @@ void Pipeline::on_frame(FeatureFrame& frame, StageDurations& durations,
   outcomes_[frame.instrument].on_frame(frame.mid_price_nanos_x2, alerted,
                                        static_cast<std::size_t>(part));
   series_.add({frame.exchange_time_ns, frame.mid_price_nanos_x2, score});
+  parts_.scorer.settle(frame.instrument);
 }
 
 bool Pipeline::decide(const FeatureFrame& frame, float score, StageDurations& durations,

@@ -19,6 +19,7 @@ class AheadScorer final : public Scorer {
   void push(InstrumentId key, const FeatureFrame& frame) noexcept override;
   ScoreStatus score(InstrumentId key, float& score) noexcept override;
   bool work_ahead() noexcept override { return stream_->work_ahead(); }
+  void settle(InstrumentId key) noexcept override { windows_.settle(key); }
   void reset(InstrumentId key) noexcept override;
   InputPosition first_position(InstrumentId key) const noexcept override {
     return windows_.first_position(key);

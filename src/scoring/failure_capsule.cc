@@ -33,9 +33,9 @@ constexpr std::size_t kHexDigitsOfFloat = 8;
 constexpr std::size_t kStepsMax = 4096;
 constexpr std::size_t kCapsuleBytesMax = std::size_t{8} << 20;
 
-std::uint64_t hash_of(std::span<const float> values) {
+std::uint64_t hash_of(const FailureCapsule& capsule) {
   DigestBuilder builder(DigestKind::kBlake2s256);
-  return window_hash(values, builder);
+  return window_hash(capsule.raw_window, capsule.feature_count, builder);
 }
 
 std::string row_text(std::span<const float> row) {
@@ -193,7 +193,7 @@ std::string format_failure_capsule(const FailureCapsule& capsule) {
                      {"error", capsule.error},
                      {"steps", capsule.steps},
                      {"features", capsule.feature_count},
-                     {"window_hash", fmt::format("{:016x}", hash_of(capsule.raw_window))},
+                     {"window_hash", fmt::format("{:016x}", hash_of(capsule))},
                      {"raw_window", std::move(rows)}};
   // An engine's message may hold bytes that are not UTF-8: they are replaced, not fatal.
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -224,7 +224,7 @@ Result<FailureCapsule> parse_failure_capsule(std::string_view text) {
     return corrupt("'" + std::string(members.wrong_key()) + "' is missing or not as expected");
   if (capsule.steps == 0 || capsule.feature_count == 0) return corrupt("the window is empty");
   TOCSIN_RETURN_IF_ERROR(parse_window(*rows, capsule));
-  if (hash != fmt::format("{:016x}", hash_of(capsule.raw_window)))
+  if (hash != fmt::format("{:016x}", hash_of(capsule)))
     return corrupt("the window's hash does not fit its values");
   return capsule;
 }

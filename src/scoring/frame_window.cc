@@ -12,10 +12,9 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "hashes are over little-endian values");
 
-std::uint64_t hash_of(std::span<const float> older, std::span<const float> newer,
-                      DigestBuilder& builder) noexcept {
-  builder.update(std::as_bytes(older));
-  builder.update(std::as_bytes(newer));
+template <typename T>
+std::uint64_t hash_of(std::span<const T> values, DigestBuilder& builder) noexcept {
+  builder.update(std::as_bytes(values));
   const Digest digest = builder.finish();
   std::uint64_t hash = 0;
   std::memcpy(&hash, digest.data(), sizeof(hash));
@@ -24,15 +23,20 @@ std::uint64_t hash_of(std::span<const float> older, std::span<const float> newer
 
 }  // namespace
 
-std::uint64_t window_hash(std::span<const float> raw_values, DigestBuilder& builder) noexcept {
-  return hash_of(raw_values, {}, builder);
+std::uint64_t window_hash(std::span<const float> raw_values, std::size_t feature_count,
+                          DigestBuilder& builder) noexcept {
+  std::vector<std::uint64_t> hashes;
+  for (std::size_t at = 0; at < raw_values.size(); at += feature_count)
+    hashes.push_back(hash_of(raw_values.subspan(at, feature_count), builder));
+  return hash_of(std::span<const std::uint64_t>(hashes), builder);
 }
 
 FrameWindow::FrameWindow(FrameWindowShape shape)
     : shape_(shape),
       normalised_(2 * shape.steps * shape.feature_count),
       raw_(shape.steps * shape.feature_count),
-      positions_(shape.steps) {
+      positions_(shape.steps),
+      hashes_(2 * shape.steps) {
   TOCSIN_ASSERT(shape.steps > 0 && shape.feature_count > 0);
   TOCSIN_ASSERT(shape.feature_count <= kMaxFrameFeatures);
 }
@@ -51,6 +55,7 @@ std::size_t FrameWindow::push(const FeatureFrame& frame, const Normaliser& norma
   positions_[next_row_] = frame.position;
   next_row_ = next_row_ + 1 == shape_.steps ? 0 : next_row_ + 1;
   frame_count_ = std::min(frame_count_ + 1, shape_.steps);
+  unhashed_count_ = std::min(unhashed_count_ + 1, frame_count_);
   return replaced_count;
 }
 
@@ -63,24 +68,30 @@ std::span<const float> FrameWindow::normalised() const noexcept {
       .subspan(first_row() * shape_.feature_count, frame_count_ * shape_.feature_count);
 }
 
-FrameWindow::Pieces FrameWindow::raw_pieces() const noexcept {
+void FrameWindow::copy_raw(std::span<float> values) const noexcept {
+  TOCSIN_ASSERT(values.size() == frame_count_ * shape_.feature_count);
   const std::size_t first = first_row();
   const std::size_t older_count = std::min(frame_count_, shape_.steps - first);
   const std::size_t width = shape_.feature_count;
   const std::span<const float> all(raw_);
-  return {all.subspan(first * width, older_count * width),
-          all.first((frame_count_ - older_count) * width)};
+  const auto end =
+      std::ranges::copy(all.subspan(first * width, older_count * width), values.begin()).out;
+  std::ranges::copy(all.first((frame_count_ - older_count) * width), end);
 }
 
-void FrameWindow::copy_raw(std::span<float> values) const noexcept {
-  TOCSIN_ASSERT(values.size() == frame_count_ * shape_.feature_count);
-  const Pieces pieces = raw_pieces();
-  std::ranges::copy(pieces.newer, std::ranges::copy(pieces.older, values.begin()).out);
+void FrameWindow::hash_frames(DigestBuilder& builder) noexcept {
+  for (; unhashed_count_ > 0; --unhashed_count_) {
+    const std::size_t row = (next_row_ + shape_.steps - unhashed_count_) % shape_.steps;
+    const std::size_t width = shape_.feature_count;
+    const std::span<const float> raw = std::span(raw_).subspan(row * width, width);
+    hashes_[row] = hashes_[row + shape_.steps] = hash_of(raw, builder);
+  }
 }
 
-std::uint64_t FrameWindow::raw_hash(DigestBuilder& builder) const noexcept {
-  const Pieces pieces = raw_pieces();
-  return hash_of(pieces.older, pieces.newer, builder);
+std::uint64_t FrameWindow::raw_hash(DigestBuilder& builder) noexcept {
+  hash_frames(builder);
+  return hash_of(std::span<const std::uint64_t>(hashes_).subspan(first_row(), frame_count_),
+                 builder);
 }
 
 const InputPosition& FrameWindow::first_position() const noexcept {

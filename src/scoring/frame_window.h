@@ -18,13 +18,15 @@ struct FrameWindowShape {
   std::size_t feature_count = 0;
 };
 
-// What a record says of a window: the first 8 bytes, read as a little-endian number, of BLAKE2s
-// over the raw 32-bit values, oldest frame first.
-std::uint64_t window_hash(std::span<const float> raw_values, DigestBuilder& builder) noexcept;
+// What a record says of a window [frames, feature_count] of raw values: the hash of its frames'
+// hashes, oldest first, so that most of it is done before the newest frame comes. A hash is the
+// first 8 bytes of BLAKE2s, read as a little-endian number; a frame's is over its 32-bit values.
+std::uint64_t window_hash(std::span<const float> raw_values, std::size_t feature_count,
+                          DigestBuilder& builder) noexcept;
 
 class FrameWindow {
  public:
-  // Takes all its memory: steps x (3 x feature_count floats and a position).
+  // Takes all its memory: steps x (3 x feature_count floats, a position and two hashes).
   explicit FrameWindow(FrameWindowShape shape);
 
   // Takes in the newest frame; O(feature_count). A frame that follows a gap (Quality::kGap) empties
@@ -32,7 +34,7 @@ class FrameWindow {
   // replaced.
   std::size_t push(const FeatureFrame& frame, const Normaliser& normaliser) noexcept;
   // Forgets all frames.
-  void reset() noexcept { frame_count_ = 0; }
+  void reset() noexcept { frame_count_ = unhashed_count_ = 0; }
 
   std::size_t steps() const noexcept { return shape_.steps; }
   std::size_t feature_count() const noexcept { return shape_.feature_count; }
@@ -44,27 +46,25 @@ class FrameWindow {
   std::span<const float> normalised() const noexcept;
   // The raw values of the same frames are copied into `values`, which holds as many.
   void copy_raw(std::span<float> values) const noexcept;
+  // Hashes the frames that came since the last call.
+  void hash_frames(DigestBuilder& builder) noexcept;
   // window_hash() of the raw values.
-  std::uint64_t raw_hash(DigestBuilder& builder) const noexcept;
+  std::uint64_t raw_hash(DigestBuilder& builder) noexcept;
   // Where the oldest and the newest frame stood; the window is not empty.
   const InputPosition& first_position() const noexcept;
   const InputPosition& last_position() const noexcept;
 
  private:
-  // The raw values, oldest first, lie in two pieces of the ring.
-  struct Pieces {
-    std::span<const float> older;
-    std::span<const float> newer;
-  };
-  Pieces raw_pieces() const noexcept;
   std::size_t first_row() const noexcept;  // of the ring, holds the oldest frame
 
   FrameWindowShape shape_;
   std::vector<float> normalised_;         // [2 x steps, feature_count]: row r again at r + steps
   std::vector<float> raw_;                // [steps, feature_count]
   std::vector<InputPosition> positions_;  // [steps]
+  std::vector<std::uint64_t> hashes_;     // [2 x steps], of frames, like normalised_
   std::size_t next_row_ = 0;
   std::size_t frame_count_ = 0;
+  std::size_t unhashed_count_ = 0;  // of the newest frames
 };
 
 }  // namespace tocsin

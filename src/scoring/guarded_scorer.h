@@ -36,6 +36,7 @@ class GuardedScorer final : public Scorer {
   // A score that low precision could not give is computed in FP32, too.
   ScoreStatus score(InstrumentId key, float& score) noexcept override;
   bool work_ahead() noexcept override { return scorer_->work_ahead(); }
+  void settle(InstrumentId key) noexcept override { scorer_->settle(key); }
   void reset(InstrumentId key) noexcept override { scorer_->reset(key); }
   InputPosition first_position(InstrumentId key) const noexcept override {
     return scorer_->first_position(key);

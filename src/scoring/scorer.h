@@ -45,11 +45,14 @@ class Scorer {
   // Does a bounded piece of what later scores will need; false: nothing waits. Called while no
   // frame is due.
   virtual bool work_ahead() noexcept { return false; }
+  // Does for a key's newest frame what records of later windows will need; called once it is
+  // decided, so that nobody waits for it.
+  virtual void settle(InstrumentId key) noexcept = 0;
   // Forgets the frames of a key.
   virtual void reset(InstrumentId key) noexcept = 0;
 
   // What a record says of the key's window, which is not empty: where its oldest frame stood, and
-  // window_hash() of its raw values. Computed only when asked for.
+  // window_hash() of its raw values.
   virtual InputPosition first_position(InstrumentId key) const noexcept = 0;
   virtual std::uint64_t raw_hash(InstrumentId key) noexcept = 0;
   // [frames, features] of a key as the model sees them, oldest first; valid until its next push().

@@ -35,6 +35,7 @@ class WindowScorer final : public Scorer {
   Status add_key(InstrumentId key) override;
   void push(InstrumentId key, const FeatureFrame& frame) noexcept override;
   ScoreStatus score(InstrumentId key, float& score) noexcept override;
+  void settle(InstrumentId key) noexcept override { window(key).hash_frames(digest_builder_); }
   void reset(InstrumentId key) noexcept override { window(key).reset(); }
   InputPosition first_position(InstrumentId key) const noexcept override {
     return window(key).first_position();
