@@ -21,7 +21,7 @@ std::string report_text(const InspectReport& report) {
   const SourceCounters& source = report.source;
   TextTable table({"", ""});
   table.add_row({"format", std::string(feed_format_name(report.format))});
-  table.add_row({"venue", std::string(venue_name(report.format))});
+  table.add_row({"venue", report.venue});
   std::string symbols;
   for (std::size_t i = 0; i < report.symbols.size() && i < 8; ++i)
     symbols += (i > 0 ? ", " : "") + report.symbols[i];

@@ -19,6 +19,9 @@ Result<std::unique_ptr<Source>> make_itch_decoder(std::unique_ptr<ByteStream> st
                                                   const FileSourceOptions& options);
 Result<std::unique_ptr<Source>> make_moldudp64_decoder(std::unique_ptr<ByteStream> stream,
                                                        const FileSourceOptions& options);
+// IEX DEEP and TOPS.
+Result<std::unique_ptr<Source>> make_iex_decoder(std::unique_ptr<ByteStream> stream,
+                                                 const FileSourceOptions& options);
 Result<std::unique_ptr<Source>> make_dbn_decoder(std::unique_ptr<ByteStream> stream,
                                                  const FileSourceOptions& options);
 

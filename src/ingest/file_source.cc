@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ingest/binance_decoder.h"
+#include "ingest/capture_formats.h"
 #include "ingest/dbn_metadata.h"
 #include "ingest/decoders.h"
 #include "ingest/itch_feed_decoder.h"
@@ -25,6 +26,11 @@ struct FileFormat {
                                           const FileSourceOptions& options);
 };
 
+template <FeedFormat kFormat>
+bool is_capture_of(std::span<const std::byte> head) noexcept {
+  return capture_format_of(head) == kFormat;
+}
+
 // In the order in which they are tried; no file fits two of them.
 constexpr std::array kFileFormats = {
     FileFormat{FeedFormat::kBinanceUsdm, "binance_usdm",
@@ -36,13 +42,16 @@ constexpr std::array kFileFormats = {
     FileFormat{FeedFormat::kItch50, "itch50",
                "ITCH 5.0 messages, each behind its length or behind 0x0000", looks_like_itch50,
                make_itch_decoder},
-    FileFormat{FeedFormat::kMoldUdp64, "moldudp64", "a pcap or pcapng capture", looks_like_capture,
-               make_moldudp64_decoder},
+    FileFormat{FeedFormat::kMoldUdp64, "moldudp64",
+               "a pcap or pcapng capture of ITCH 5.0 in MoldUDP64",
+               is_capture_of<FeedFormat::kMoldUdp64>, make_moldudp64_decoder},
     FileFormat{FeedFormat::kDbn, "dbn", "'DBN' and a version", looks_like_dbn, make_dbn_decoder},
+    FileFormat{FeedFormat::kIex, "iex", "a capture of IEX DEEP or TOPS over IEX-TP",
+               is_capture_of<FeedFormat::kIex>, make_iex_decoder},
 };
 
-// Enough for the longest first line that is looked at, and for a few binary messages.
-constexpr std::size_t kHeadBytes = std::size_t{4} << 10;
+// Enough for the longest first line that is looked at, and for some packets of a capture.
+constexpr std::size_t kHeadBytes = std::size_t{64} << 10;
 
 const FileFormat& row_of(FeedFormat format) noexcept {
   const auto* row = std::find_if(kFileFormats.begin(), kFileFormats.end(),
@@ -75,7 +84,10 @@ Error unknown_format(const std::string& path, std::span<const std::byte> head) {
     message += ": a LOBSTER book file, which is read together with its message file: name that one";
     return Error(ErrorCode::kInvalidArgument, std::move(message));
   }
-  message += ": no known format; it begins with the bytes ";
+  message += looks_like_capture(head)
+                 ? ": a capture, but its first packets are of no known protocol; it begins with "
+                   "the bytes "
+                 : ": no known format; it begins with the bytes ";
   message += hex_of_first_bytes(head);
   message += " (after decompression). Looked for:";
   for (const FileFormat& format : kFileFormats) {
@@ -127,9 +139,12 @@ Result<std::unique_ptr<Source>> open_file_source(const FileSourceOptions& option
     if (fitting == nullptr) return unknown_format(options.path, head);
     return fitting->make(std::move(stream), options);
   }
-  // A file that fits no format may still be what the user says it is: its head may be damaged.
+  // A file that fits no format may still be what the user says it is: its head may be damaged. A
+  // capture may hold several protocols.
   const FileFormat& asked = row_of(*options.format);
-  if (fitting != nullptr && fitting != &asked) {
+  const bool both_captures =
+      fitting != nullptr && is_capture_format(fitting->format) && is_capture_format(asked.format);
+  if (fitting != nullptr && fitting != &asked && !both_captures) {
     return Error(ErrorCode::kInvalidArgument, options.path + ": format " + std::string(asked.name) +
                                                   " was asked for, but this is " +
                                                   std::string(fitting->name));

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "ingest/feed_bytes.h"
+#include "ingest/packet_feed_bytes.h"
 #include "ingest/source.h"
 #include "support/data_path.h"
 
@@ -81,7 +82,10 @@ TEST_F(FileSource, TellsBinaryFeeds) {
       {write("a.itch", text(itch)), FeedFormat::kItch50},
       {write("a.pcap", text(pcap_file(frames))), FeedFormat::kMoldUdp64},
       {write("a.pcapng", text(pcapng_file(frames))), FeedFormat::kMoldUdp64},
-      {write("a.dbn", text(dbn)), FeedFormat::kDbn}};
+      {write("a.dbn", text(dbn)), FeedFormat::kDbn},
+      {write("iex.pcap",
+             text(pcap_file({{1'000, udp_frame(iex_packet({}, {iex_level({}, {})}))}}))),
+       FeedFormat::kIex}};
   for (const auto& [path, format] : cases) {
     const auto detected = detect_feed_format(path);
     ASSERT_TRUE(detected.ok()) << detected.error().message();
@@ -92,13 +96,17 @@ TEST_F(FileSource, TellsBinaryFeeds) {
     EXPECT_EQ((*source)->next(batch), SourceStatus::kEvents);
     EXPECT_EQ(batch.size(), 1U);
   }
+  const Bytes other = pcap_file({{1'000, udp_frame(Bytes(40))}});
+  expect_refused(options_for(write("other.pcap", text(other))), ErrorCode::kDataLoss,
+                 {"a capture", "MoldUDP64", "IEX-TP"});
   expect_refused(options_for(write("a.dbn.frag", text(record))), ErrorCode::kUnimplemented,
                  {"a.dbn.frag", "without the header"});
 }
 
 TEST_F(FileSource, NamesEveryFormatBothWays) {
-  for (const FeedFormat format : {FeedFormat::kBinanceUsdm, FeedFormat::kLobster,
-                                  FeedFormat::kItch50, FeedFormat::kMoldUdp64, FeedFormat::kDbn}) {
+  for (const FeedFormat format :
+       {FeedFormat::kBinanceUsdm, FeedFormat::kLobster, FeedFormat::kItch50, FeedFormat::kMoldUdp64,
+        FeedFormat::kDbn, FeedFormat::kIex}) {
     const auto again = feed_format_from_name(feed_format_name(format));
     ASSERT_TRUE(again.ok());
     EXPECT_EQ(*again, format);

@@ -24,6 +24,8 @@ std::string_view venue_name(FeedFormat format) noexcept {
       return "NASDAQ TotalView-ITCH 5.0 (MoldUDP64)";
     case FeedFormat::kDbn:
       return "Databento";
+    case FeedFormat::kIex:
+      return "IEX";
   }
   return "";
 }
@@ -59,6 +61,8 @@ Result<InspectReport> inspect_file(const FileSourceOptions& options, const Clock
   for (std::size_t i = 0; i < instrument_seen.size(); ++i)
     if (instrument_seen[i]) report.symbols.push_back(source->instruments()[i].symbol);
   report.by_type = source->counts_by_type();
+  report.venue = source->venue();
+  if (report.venue.empty()) report.venue = venue_name(report.format);
   report.source = source->counters();
   warn_of_absent_symbols(options, report.source);
   report.books = builder.counters();
@@ -77,7 +81,7 @@ std::string inspect_json(const InspectReport& report) {
     faults.push_back({{"record", fault.record}, {"message", fault.message}});
   json root = {
       {"format", feed_format_name(report.format)},
-      {"venue", venue_name(report.format)},
+      {"venue", report.venue},
       {"messages", source.records},
       {"events", source.events},
       {"by_type", by_type},

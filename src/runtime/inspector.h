@@ -19,6 +19,7 @@ namespace tocsin {
 
 struct InspectReport {
   FeedFormat format = FeedFormat::kBinanceUsdm;
+  std::string venue;  // what sent it, in words
   std::vector<std::pair<std::string, std::uint64_t>> by_type;
   std::vector<std::string> symbols;  // those that had an event
   std::int64_t first_time_ns = 0;    // exchange time; 0 if there was no event

@@ -1,0 +1,19 @@
+// Which packet protocol a capture holds, told from its first packets.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "ingest/source.h"
+
+namespace tocsin {
+
+// The format whose packets are most among the first ones in `head`, the first bytes of a file.
+// Absent: not a capture, or one of no protocol that is read.
+std::optional<FeedFormat> capture_format_of(std::span<const std::byte> head) noexcept;
+
+// Whether files of this format are captures: then other packets may come before its own.
+bool is_capture_format(FeedFormat format) noexcept;
+
+}  // namespace tocsin
