@@ -106,12 +106,12 @@ class WindowStream {
   virtual ~WindowStream() = default;
   // Takes the memory for a key, if it has none yet; keys are small numbers.
   virtual Status add_key(std::uint32_t key) = 0;
-  // Takes in the key's newest frame [features]. Frames that come faster than work_ahead() follows
-  // are kept up to a limit; beyond it the key's windows are begun anew.
+  // Takes in the key's newest frame [features]. Where frames come faster than work_ahead() follows,
+  // push() and score() do its work: for less than a whole window costs.
   virtual void push(std::uint32_t key, std::span<const float> frame) noexcept = 0;
   // The model's output for the window that ends with the key's newest frame; work that is still
-  // waiting for that key is done first. False: fewer than `steps` frames since the start, a reset
-  // or a new beginning; the window has to be run whole.
+  // waiting for that key is done first. False: fewer than `steps` frames since the start or a
+  // reset; the window has to be run whole.
   virtual bool score(std::uint32_t key, std::span<float> output) noexcept = 0;
   // Advances the windows in flight of the key that has waited longest, by one frame. False: none
   // waits.
@@ -119,6 +119,8 @@ class WindowStream {
   // Forgets the frames of a key.
   virtual void reset(std::uint32_t key) noexcept = 0;
 
+  // How often push() or score() did work_ahead()'s work.
+  virtual std::uint64_t caught_up_count() const noexcept { return 0; }
   virtual std::size_t bytes_per_key() const noexcept = 0;
   // Of a whole window's multiply-adds, the share that is left for score().
   virtual double last_step_share() const noexcept = 0;

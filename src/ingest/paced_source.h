@@ -1,5 +1,5 @@
-// Releases another source's records at a multiple of their recorded pace, by receive time. As fast
-// as possible is the source itself, without this around it.
+// Releases another source's records at a multiple of their recorded pace, by receive time, or
+// evenly. As fast as possible is the source itself, without this around it.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,29 @@
 
 namespace tocsin {
 
+// One of the two is finite and above zero; neither: as fast as possible.
+struct Pace {
+  double speed = 0;          // multiple of the recorded pace
+  double records_per_s = 0;  // evenly, whatever the record says: for load tests
+
+  bool is_set() const noexcept { return speed > 0 || records_per_s > 0; }
+};
+
 class PacedSource final : public Source {
  public:
   // One next() waits this long at most; if the record is not due by then, the batch is empty, so
   // that the caller can stop between two calls.
   static constexpr std::int64_t kWaitMaxNs = 50'000'000;
 
-  // `speed` is finite and above zero: 2 is twice the recorded pace. `clock` must outlive the
-  // source. The first record with events is released at once; the others by their distance from it.
-  // A record whose receive time lies before that of an earlier one is released at once too.
-  PacedSource(std::unique_ptr<Source> source, Clock& clock, double speed);
+  // `pace` is set. `clock` must outlive the source. The first record with events is released at
+  // once; the others by their distance from it: of receive times, or in records with events. A
+  // record whose receive time lies before that of an earlier one is released at once too.
+  PacedSource(std::unique_ptr<Source> source, Clock& clock, Pace pace);
 
   SourceStatus next(EventBatch& batch) noexcept override;
   bool is_due() noexcept override;
+  bool is_paced() const noexcept override { return true; }
+  std::optional<std::int64_t> decode_ns() const noexcept override { return decode_ns_; }
   const Error& error() const noexcept override { return source_->error(); }
   // These run ahead of the batches by the record that waits.
   const SourceCounters& counters() const noexcept override { return source_->counters(); }
@@ -44,10 +54,11 @@ class PacedSource final : public Source {
 
   std::unique_ptr<Source> source_;
   Clock& clock_;
-  double speed_;
+  Pace pace_;
   EventBatch waiting_;  // the record that is not due yet; empty: none
   std::int64_t waiting_due_ns_ = 0;
-  bool started_ = false;
+  std::int64_t decode_ns_ = 0;      // of the record fetched last
+  std::uint64_t record_count_ = 0;  // with events
   std::int64_t first_receive_time_ns_ = 0;
   std::int64_t start_time_ns_ = 0;  // on clock_'s monotonic line
 };

@@ -50,9 +50,9 @@ struct Release {
   }
 };
 
-std::vector<Release> replay(std::vector<std::optional<std::int64_t>> times_ns, double speed) {
+std::vector<Release> replay(std::vector<std::optional<std::int64_t>> times_ns, Pace pace) {
   ManualClock clock(500);
-  PacedSource source(std::make_unique<ListedSource>(std::move(times_ns)), clock, speed);
+  PacedSource source(std::make_unique<ListedSource>(std::move(times_ns)), clock, pace);
   std::vector<Release> releases;
   EventBatch batch;
   std::int64_t last_ns = clock.monotonic_time_ns();
@@ -65,24 +65,32 @@ std::vector<Release> replay(std::vector<std::optional<std::int64_t>> times_ns, d
 }
 
 TEST(PacedSource, ReleasesRecordsAtTheRecordedPace) {
-  EXPECT_EQ(replay({1000, 1000, 1300, 2000}, 1.0),
+  EXPECT_EQ(replay({1000, 1000, 1300, 2000}, {.speed = 1.0}),
             (std::vector<Release>{{1, 500}, {2, 500}, {3, 800}, {4, 1500}}));
 }
 
 TEST(PacedSource, ReleasesRecordsAtAMultipleOfThePace) {
-  EXPECT_EQ(replay({1000, 2000, 5000}, 4.0), (std::vector<Release>{{1, 500}, {2, 750}, {3, 1500}}));
-  EXPECT_EQ(replay({1000, 2000, 5000}, 0.5),
+  EXPECT_EQ(replay({1000, 2000, 5000}, {.speed = 4.0}),
+            (std::vector<Release>{{1, 500}, {2, 750}, {3, 1500}}));
+  EXPECT_EQ(replay({1000, 2000, 5000}, {.speed = 0.5}),
             (std::vector<Release>{{1, 500}, {2, 2500}, {3, 8500}}));
+}
+
+TEST(PacedSource, ReleasesRecordsEvenlyWhateverTheirTimes) {
+  // One without events takes no place.
+  EXPECT_EQ(replay({1000, 1000, std::nullopt, 5, 90'000}, {.records_per_s = 1e7}),
+            (std::vector<Release>{{1, 500}, {2, 600}, {4, 700}, {5, 800}}));
 }
 
 TEST(PacedSource, CutsALongWaitIntoShortOnes) {
   // replay() checks that no call takes more than kWaitMaxNs.
   const std::int64_t hour_ns = 3'600'000'000'000;
-  EXPECT_EQ(replay({0, hour_ns}, 1.0), (std::vector<Release>{{1, 500}, {2, 500 + hour_ns}}));
+  EXPECT_EQ(replay({0, hour_ns}, {.speed = 1.0}),
+            (std::vector<Release>{{1, 500}, {2, 500 + hour_ns}}));
 }
 
 TEST(PacedSource, ReleasesAtOnceWhatLiesInThePastAndStartsAtTheFirstEvents) {
-  EXPECT_EQ(replay({std::nullopt, 1000, 400, 1200, std::nullopt, 900}, 1.0),
+  EXPECT_EQ(replay({std::nullopt, 1000, 400, 1200, std::nullopt, 900}, {.speed = 1.0}),
             (std::vector<Release>{{2, 500}, {3, 500}, {4, 700}, {6, 700}}));
 }
 
@@ -90,7 +98,7 @@ TEST(PacedSource, SurvivesTimesThatCannotBe) {
   ManualClock clock(0);
   PacedSource source(std::make_unique<ListedSource>(
                          std::vector<std::optional<std::int64_t>>{INT64_MIN, INT64_MAX}),
-                     clock, 1.0);
+                     clock, {.speed = 1});
   EventBatch batch;
   EXPECT_EQ(source.next(batch), SourceStatus::kEvents);
   EXPECT_EQ(batch.size(), 1U);
@@ -102,7 +110,7 @@ TEST(PacedSource, PassesOnTheEndAndTheError) {
   ManualClock clock(0);
   auto listed = std::make_unique<ListedSource>(std::vector<std::optional<std::int64_t>>{5});
   listed->end = SourceStatus::kError;
-  PacedSource source(std::move(listed), clock, 1.0);
+  PacedSource source(std::move(listed), clock, {.speed = 1});
   EventBatch batch;
   EXPECT_EQ(source.next(batch), SourceStatus::kEvents);
   EXPECT_EQ(source.next(batch), SourceStatus::kError);
@@ -113,7 +121,7 @@ TEST(PacedSource, AllocatesNothingAfterWarmUp) {
   std::vector<std::optional<std::int64_t>> times_ns;
   for (std::int64_t i = 0; i < 2000; ++i) times_ns.emplace_back(i * 100);
   ManualClock clock(0);
-  PacedSource source(std::make_unique<ListedSource>(std::move(times_ns)), clock, 3.0);
+  PacedSource source(std::make_unique<ListedSource>(std::move(times_ns)), clock, {.speed = 3});
   EventBatch batch;
   for (int i = 0; i < 10; ++i) (void)source.next(batch);
   const std::uint64_t before = allocation_count();

@@ -57,9 +57,13 @@ class Source {
   // its number in MarketEvent::record; record numbers rise. Allocates nothing after warm-up.
   virtual SourceStatus next(EventBatch& batch) noexcept = 0;
 
-  // Whether a record waits whose time has come. A source without a pace of its own never says so:
-  // its records come when they are asked for.
+  // Whether a record waits whose time has come.
   virtual bool is_due() noexcept { return false; }
+  // Whether records come when is_due() says so; otherwise they come when they are asked for.
+  virtual bool is_paced() const noexcept { return false; }
+  // How long it took to decode the last batch, where that was not all done in next(), or next()
+  // waited too.
+  virtual std::optional<std::int64_t> decode_ns() const noexcept { return {}; }
   // Whether this comes from a wire and cannot be read a second time: a run of it ends when it is
   // told to, and is then complete.
   virtual bool is_live() const noexcept { return false; }

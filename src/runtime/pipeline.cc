@@ -36,14 +36,18 @@ Pipeline::Step Pipeline::step(const std::atomic<bool>& give_up) noexcept {
   if (status == SourceStatus::kEnd) return Step::kEnd;
   if (status == SourceStatus::kError) return Step::kFailed;
   StageDurations durations;
-  durations[Stage::kDecode] = parts_.clock.monotonic_time_ns() - start_ns;
+  durations[Stage::kDecode] =
+      parts_.source.decode_ns().value_or(parts_.clock.monotonic_time_ns() - start_ns);
   for (std::size_t index = 0; builder_.next_frame(batch_, index, frame_, durations);) {
     on_frame(frame_, durations, give_up);
     durations = {};
   }
   if (!batch_.empty()) last_position_.record = batch_.back().record;
-  // While nothing is due, what later scores will need is computed.
-  while (!parts_.source.is_due() && parts_.scorer.work_ahead()) {
+  // While nothing is due, what later scores will need is computed. A source that is never due is
+  // asked at once.
+  const bool spins = options_.idle == IdlePolicy::kSpin && parts_.source.is_paced();
+  while (!parts_.source.is_due() && !give_up.load(std::memory_order_relaxed) &&
+         (parts_.scorer.work_ahead() || spins)) {
   }
   return Step::kWorked;
 }

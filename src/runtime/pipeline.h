@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "concurrency/idle_strategy.h"
 #include "concurrency/spsc_ring.h"
 #include "decision/alert_id.h"
 #include "decision/decision_policy.h"
@@ -39,6 +40,7 @@ struct PipelineParts {
 struct PipelineOptions {
   std::string source_name;               // base name of the input, as in ModelPackage::seen
   std::uint64_t sample_every = 0;        // every n-th decision that does not alert is recorded too
+  IdlePolicy idle = IdlePolicy::kSleep;  // while the next record is not due
   std::uint64_t warmup_windows = 2'000;  // allocations are counted after so many scored windows
 };
 

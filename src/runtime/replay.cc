@@ -87,7 +87,7 @@ Result<ReplayReport> replay_decision(const FoundDecision& found, const ReplayOpt
                                      Clock& clock,
                                      const std::function<void(const Progress&)>& on_progress) {
   TOCSIN_ASSIGN_OR_RETURN(RunConfig config, config_from_record(found.run.config));
-  config.source.speed = 0;
+  config.source.pace = {};
   if (!options.source_path.empty()) config.source.file.path = options.source_path;
   std::error_code failure;
   const std::uint64_t size_bytes = std::filesystem::file_size(config.source.file.path, failure);

@@ -156,14 +156,19 @@ std::string machine_text(const RuntimeConfig& runtime) {
                      runtime.lock_memory ? "locked" : "not locked");
 }
 
+std::string pace_text(const Pace& pace) {
+  if (pace.speed > 0) return fmt::format("at {} times its recorded pace", pace.speed);
+  if (pace.records_per_s > 0) return fmt::format("at {} records a second", pace.records_per_s);
+  return "as fast as possible";
+}
+
 void log_choices(const RunConfig& config, const RunState& state) {
   const LoadedModel& model = state.scorer->model();
   const DecisionPolicyOptions& policy = state.policy->options();
   std::error_code ignored;
-  log_info(fmt::format(
-      "source {}, {}", std::filesystem::proximate(config.source.file.path, ignored).string(),
-      config.source.speed > 0 ? fmt::format("at {} times its recorded pace", config.source.speed)
-                              : std::string("as fast as possible")));
+  log_info(fmt::format("source {}, {}",
+                       std::filesystem::proximate(config.source.file.path, ignored).string(),
+                       pace_text(config.source.pace)));
   log_info(fmt::format("model {} on engine {} {} ({}), kernels {}, window {} steps of {} features",
                        model.title(), model.engine.name, model.engine.version,
                        determinism_name(model.engine.determinism), selected_isa(), model.steps(),
@@ -325,6 +330,7 @@ RunSummary summarise(const RunConfig& config, const RunState& state, const Pipel
   summary.precision = precision_name(model.precision);
   summary.rescored = state.scorer->counters().rescored;
   summary.whole_windows = state.scorer->counters().whole_windows;
+  summary.caught_up = state.scorer->counters().caught_up;
   summary.isa = state.start.isa;
   summary.determinism = model.engine.determinism;
   summary.steps = model.options.steps;
@@ -382,8 +388,8 @@ Status close_outputs(RunState& state, const Pipeline& pipeline, SinkThread& sink
 
 Result<std::unique_ptr<Source>> open_source(const SourceConfig& config, Clock& clock) {
   TOCSIN_ASSIGN_OR_RETURN(std::unique_ptr<Source> source, open_file_source(config.file));
-  if (config.speed > 0)
-    source = std::make_unique<PacedSource>(std::move(source), clock, config.speed);
+  if (config.pace.is_set())
+    source = std::make_unique<PacedSource>(std::move(source), clock, config.pace);
   return source;
 }
 
@@ -431,7 +437,8 @@ Result<RunSummary> run(const RunConfig& config, const RunHooks& hooks, Clock& cl
                      .symbols = state->symbols,
                      .clock = clock},
                     {.source_name = state->start.source_name,
-                     .sample_every = static_cast<std::uint64_t>(config.output.sample_every)});
+                     .sample_every = static_cast<std::uint64_t>(config.output.sample_every),
+                     .idle = config.runtime.idle});
   SharedProgress progress;
   PipelineOutcome outcome;
   TOCSIN_RETURN_IF_ERROR(

@@ -15,6 +15,7 @@ constexpr std::int64_t kStepsMax = 4096;
 constexpr std::int64_t kCooldownMsMax = 86'400'000;
 constexpr std::int64_t kCpuMax = 65'535;
 constexpr double kSpeedMax = 1e6;
+constexpr double kRecordsPerSecondMax = 1e9;
 
 std::string resolved(const std::string& path, const std::string& folder) {
   if (path.empty() || std::filesystem::path(path).is_absolute()) return path;
@@ -40,7 +41,10 @@ void read_source(YamlReader reader, const std::string& folder, SourceConfig& sou
   reader.read("symbols", source.file.symbols);
   reader.read("price_tick_nanos", source.file.price_tick_nanos,
               {.min = 0, .max = kNanosPerUnit * 1'000'000});
-  reader.read("speed", source.speed, {.min = 0, .max = kSpeedMax});
+  reader.read("speed", source.pace.speed, {.min = 0, .max = kSpeedMax});
+  reader.read("records_per_s", source.pace.records_per_s, {.min = 0, .max = kRecordsPerSecondMax});
+  if (source.pace.speed > 0 && source.pace.records_per_s > 0)
+    reader.fail("records_per_s", "one of speed and records_per_s alone");
 }
 
 void read_model(YamlReader reader, const std::string& folder, ModelConfig& model) {

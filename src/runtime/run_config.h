@@ -7,13 +7,14 @@
 #include "base/result.h"
 #include "concurrency/idle_strategy.h"
 #include "decision/decision_policy.h"
+#include "ingest/paced_source.h"
 #include "ingest/source.h"
 
 namespace tocsin {
 
 struct SourceConfig {
   FileSourceOptions file;
-  double speed = 0;  // multiple of the recorded pace; 0: as fast as possible
+  Pace pace;
 };
 
 struct ModelConfig {
@@ -45,7 +46,7 @@ struct RuntimeConfig {
   std::int64_t cpu = -1;  // the pipeline's thread runs there alone; -1: where the system puts it
   std::int64_t sink_cpu = -1;            // the same for the thread behind it: ledger and alerts
   bool lock_memory = false;              // all of it, before the first event
-  IdlePolicy idle = IdlePolicy::kSleep;  // the sinks' thread, between decisions
+  IdlePolicy idle = IdlePolicy::kSleep;  // of both threads, while nothing waits
 };
 
 struct RunConfig {

@@ -139,6 +139,7 @@ std::string run_summary_json(const RunSummary& summary) {
       {"release_threshold", summary.release_threshold},
       {"rescored", summary.rescored},
       {"whole_windows", summary.whole_windows},
+      {"caught_up", summary.caught_up},
       {"stages_ns", stages},
       {"event_to_alert_ns", distribution_fields(summary.event_to_alert_ns)},
       {"event_to_decision_ns", distribution_fields(summary.event_to_decision_ns)},

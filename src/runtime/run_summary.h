@@ -57,6 +57,7 @@ struct RunSummary {
   std::uint64_t windows_scored = 0;
   std::uint64_t rescored = 0;       // within the guard band of a threshold
   std::uint64_t whole_windows = 0;  // scored whole because their work had not been kept ahead
+  std::uint64_t caught_up = 0;      // steps ahead that were late, so that a frame waited for them
   std::uint64_t failed_inferences = 0;
   std::uint64_t alerts = 0;
   std::uint64_t held = 0;

@@ -54,7 +54,7 @@ Status visit_windows(const SourceConfig& config, const ModelPackage& package, Cl
                      const OnFeedFrame& on_frame, const OnProgress& on_progress) {
   TOCSIN_ASSIGN_OR_RETURN(const FeatureSchema schema, check_feature_schema(package));
   SourceConfig unpaced = config;
-  unpaced.speed = 0;
+  unpaced.pace = {};
   TOCSIN_ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, open_source(unpaced, clock));
   FrameBuilder builder(schema, *source, clock);
   KeyWindows windows(package);

@@ -42,6 +42,12 @@ ScoreStatus AheadScorer::score(InstrumentId key, float& score) noexcept {
   return windows_.score(key, score);
 }
 
+ScorerCounters AheadScorer::counters() const noexcept {
+  ScorerCounters counters = windows_.counters();
+  counters.caught_up = stream_->caught_up_count();
+  return counters;
+}
+
 void AheadScorer::reset(InstrumentId key) noexcept {
   windows_.reset(key);
   stream_->reset(key);

@@ -31,7 +31,7 @@ class AheadScorer final : public Scorer {
   FailureCapsule capture_failure(InstrumentId key) const override {
     return windows_.capture_failure(key);
   }
-  ScorerCounters counters() const noexcept override { return windows_.counters(); }
+  ScorerCounters counters() const noexcept override;
 
  private:
   std::unique_ptr<WindowStream> stream_;

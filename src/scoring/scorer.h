@@ -24,6 +24,7 @@ struct ScorerCounters {
   std::uint64_t frames = 0;
   std::uint64_t windows_scored = 0;
   std::uint64_t whole_windows = 0;  // of them, those that were to be ahead and were not
+  std::uint64_t caught_up = 0;      // steps ahead that a frame had to wait for
   std::uint64_t failures = 0;
   std::uint64_t values_replaced = 0;  // raw values that were NaN or infinite, scored as the mean
   std::uint64_t gaps = 0;             // windows emptied because events were missing

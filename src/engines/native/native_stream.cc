@@ -256,11 +256,7 @@ const float* NativeStream::run_rows(RowPlan& rows) noexcept {
 void NativeStream::push(std::uint32_t key_index, std::span<const float> frame) noexcept {
   TOCSIN_ASSERT(frame.size() == features_);
   Key& key = *keys_[key_index];
-  if (key.frames - key.advanced > kWaitingMax) {
-    // States that are carried cannot be begun anew.
-    while (options_.carried && key.advanced < key.frames) advance(key);
-    if (!options_.carried) key.frames = key.advanced = 0;
-  }
+  while (key.frames - key.advanced > kWaitingMax) catch_up(key);
   if (options_.carried && key.frames == 0) {
     begin_window(key, 0);
     prepare_due(key, 0);
@@ -353,6 +349,11 @@ void NativeStream::advance(Key& key) noexcept {
   for (Pooling& pooling : poolings_) advance_pooling(key, pooling);
   ++key.advanced;
   prepare_due(key, slot(key.advanced + 1));
+}
+
+void NativeStream::catch_up(Key& key) noexcept {
+  advance(key);
+  ++caught_up_count_;
 }
 
 // Of a layer that reads another's states.
@@ -484,7 +485,7 @@ bool NativeStream::score(std::uint32_t key_index, std::span<float> output) noexc
   if (key.advanced == key.frames) {
     find_last_step(key, due);
   } else {
-    while (key.advanced + 1 < key.frames) advance(key);
+    while (key.advanced + 1 < key.frames) catch_up(key);
     take_last_step(key, due);
   }
   run_tail(output);

@@ -19,8 +19,8 @@ namespace tocsin {
 
 class NativeStream final : public WindowStream {
  public:
-  // Frames of a key that may wait for work_ahead(). Catching up with one costs less than half of a
-  // whole window (docs/adr/score-ahead.md), with two it costs as much.
+  // Frames of a key that may wait for work_ahead(); push() catches up with what is beyond it. A
+  // step of all windows costs less than half of a whole window (docs/adr/score-ahead.md).
   static constexpr std::size_t kWaitingMax = 2;
 
   // kUnimplemented, with the node, where the graph needs all frames of a window at once.
@@ -31,6 +31,7 @@ class NativeStream final : public WindowStream {
   bool score(std::uint32_t key, std::span<float> output) noexcept override;
   bool work_ahead() noexcept override;
   void reset(std::uint32_t key) noexcept override;
+  std::uint64_t caught_up_count() const noexcept override { return caught_up_count_; }
   std::size_t bytes_per_key() const noexcept override;
   double last_step_share() const noexcept override;
 
@@ -95,6 +96,7 @@ class NativeStream final : public WindowStream {
   void begin_window(Key& key, std::size_t slot) const noexcept;
   void project_all(Key& key, Layer& layer) noexcept;
   void advance(Key& key) noexcept;
+  void catch_up(Key& key) noexcept;
   void advance_pooling(Key& key, Pooling& pooling) noexcept;
   void prepare_due(Key& key, std::size_t slot) noexcept;
   void take_last_step(Key& key, std::size_t due) noexcept;
@@ -124,6 +126,7 @@ class NativeStream final : public WindowStream {
   std::vector<std::uint32_t> queue_;  // ring of keys with work waiting
   std::size_t queue_first_ = 0;
   std::size_t queue_count_ = 0;
+  std::uint64_t caught_up_count_ = 0;
 };
 
 }  // namespace tocsin
