@@ -40,6 +40,7 @@ struct PipelineOptions {
   std::string source_name;               // base name of the input, as in ModelPackage::seen
   std::uint64_t sample_every = 0;        // every n-th decision that does not alert is recorded too
   std::uint64_t warmup_windows = 2'000;  // allocations are counted after so many scored windows
+  std::vector<LeaderPair> leaders = {};
 };
 
 struct PipelineCounters {

@@ -431,7 +431,8 @@ Result<RunSummary> run(const RunConfig& config, const RunHooks& hooks, Clock& cl
                      .symbols = state->symbols,
                      .clock = clock},
                     {.source_name = state->start.source_name,
-                     .sample_every = static_cast<std::uint64_t>(config.output.sample_every)});
+                     .sample_every = static_cast<std::uint64_t>(config.output.sample_every),
+                     .leaders = config.source.leaders});
   SharedProgress progress;
   PipelineOutcome outcome;
   TOCSIN_RETURN_IF_ERROR(

@@ -3,17 +3,21 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "concurrency/idle_strategy.h"
 #include "decision/decision_policy.h"
 #include "ingest/source.h"
+#include "runtime/frame_builder.h"
 
 namespace tocsin {
 
 struct SourceConfig {
   FileSourceOptions file;
   double speed = 0;  // multiple of the recorded pace; 0: as fast as possible
+  std::vector<LeaderPair> leaders =
+      {};  // of `features.leaders`: what goes with the source's symbols
 };
 
 struct ModelConfig {
