@@ -16,11 +16,13 @@ namespace {
 struct BenchArguments {
   FileArguments file;
   double seconds = 2;
+  bool all_features = false;
   bool json = false;
 };
 
 std::string report_text(const PipelineBenchReport& report) {
   TextTable figures({"", ""});
+  figures.add_row({"features", with_thousands(report.features)});
   figures.add_row({"messages", with_thousands(report.messages)});
   figures.add_row({"frames", with_thousands(report.frames)});
   figures.add_row({"passes", with_thousands(report.passes)});
@@ -45,6 +47,7 @@ ExitCode run_bench(const BenchArguments& arguments, const CommandContext& contex
   PipelineBenchOptions options;
   options.file = *file;
   options.duration_ns = static_cast<std::int64_t>(arguments.seconds * 1e9);
+  if (arguments.all_features) options.schema = FeatureSchema::whole_catalogue();
   const auto report = bench_pipeline(options, context.clock);
   if (!report.ok()) return report_error(report.error());
   return print_output(arguments.json ? pipeline_bench_json(*report) + "\n" : report_text(*report));
@@ -65,6 +68,8 @@ void add_bench_command(CLI::App& app, CommandContext& context) {
   arguments->file.add_to(*pipeline);
   pipeline->add_option("--seconds", arguments->seconds, "How long to repeat passes (default: 2)")
       ->check(number_in(0.0, 3600.0));
+  pipeline->add_flag("--all-features", arguments->all_features,
+                     "Also those with a state of their own (default: the standard ones)");
   pipeline->add_flag("--json", arguments->json, "Print JSON and nothing else");
   pipeline->footer(
       "Example:\n  tocsin bench pipeline data/samples/binance_usdm_btcusdt/btcusdt_20240808.gz");

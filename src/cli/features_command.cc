@@ -27,16 +27,24 @@ ExitCode run_list(const FeatureOptions& options) {
     nlohmann::json root = nlohmann::json::array();
     for (const FeatureDescription& feature : feature_catalogue())
       root.push_back({{"name", feature.name},
+                      {"group", feature_group(root.size())},
                       {"version", feature.version},
                       {"unit", feature.unit},
                       {"formula", feature.formula},
                       {"source", feature.source}});
     return print_output(root.dump(2) + "\n");
   }
-  TextTable table({"feature", "unit", "formula"});
-  for (const FeatureDescription& feature : feature_catalogue())
-    table.add_row(
-        {std::string(feature.name), std::string(feature.unit), std::string(feature.formula)});
+  TextTable table({"feature", "unit", "formula", "source"});
+  std::string_view group;
+  for (std::size_t i = 0; i < feature_catalogue().size(); ++i) {
+    const FeatureDescription& feature = feature_catalogue()[i];
+    if (feature_group(i) != group) {
+      group = feature_group(i);
+      table.add_row({fmt::format("[{}]", group), "", "", ""});
+    }
+    table.add_row({"  " + std::string(feature.name), std::string(feature.unit),
+                   std::string(feature.formula), std::string(feature.source)});
+  }
   return print_output(table.text());
 }
 
@@ -65,7 +73,8 @@ void add_features_command(CLI::App& app, CommandContext& context) {
       app.add_subcommand("features", "The feature catalogue, and frames for training");
   command->require_subcommand(1);
   command->footer("Example:\n  tocsin features list");
-  CLI::App* list = command->add_subcommand("list", "Print name, unit and formula of every feature");
+  CLI::App* list =
+      command->add_subcommand("list", "Print name, unit, formula and source of every feature");
   list->add_flag("--json", options->json, "Print JSON and nothing else");
   list->footer("Example:\n  tocsin features list");
   list->callback(

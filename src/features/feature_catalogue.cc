@@ -18,6 +18,18 @@ constexpr std::string_view kRealisedPaper =
     "Econometrica "
     "71(2), 2003";
 
+constexpr std::string_view kLevelFlowPaper =
+    "Xu, Gould, Howison: Multi-Level Order-Flow Imbalance in a Limit Order Book, Market "
+    "Microstructure and Liquidity 4(3-4), 2018";
+constexpr std::string_view kSpreadPaper =
+    "Huang, Stoll: Dealer Versus Auction Markets, J. Financial Economics 41(3), 1996";
+constexpr std::string_view kHawkesPaper =
+    "Bacry, Mastromatteo, Muzy: Hawkes Processes in Finance, Market Microstructure and Liquidity "
+    "1(1), 2015";
+constexpr std::string_view kLeadPaper =
+    "Huth, Abergel: High Frequency Lead/Lag Relationships - Empirical Facts, J. Empirical Finance "
+    "26, 2014";
+
 constexpr std::array<FeatureDescription, kFeatureCount> kCatalogue = {{
     {"mid", "(b + a) / 2", "ticks", kCommon},
     {"spread", "a - b", "ticks", kCommon},
@@ -79,6 +91,66 @@ constexpr std::array<FeatureDescription, kFeatureCount> kCatalogue = {{
     {"time_since_update", "lg(1 + us since the update before)", "lg us", kCommon},
     {"time_of_day_sin", "sin(2 pi * day fraction)", "ratio", kCommon},
     {"time_of_day_cos", "cos(2 pi * day fraction)", "ratio", kCommon},
+    {"order_flow_level_2_100",
+     "sum of e of the second levels over 100 updates / mean of their quantities", "ratio",
+     kLevelFlowPaper},
+    {"order_flow_level_3_100", "the same of the third levels", "ratio", kLevelFlowPaper},
+    {"order_flow_level_4_100", "the same of the fourth levels", "ratio", kLevelFlowPaper},
+    {"order_flow_level_5_100", "the same of the fifth levels", "ratio", kLevelFlowPaper},
+    {"order_flow_levels_5_100",
+     "sum of e of the best 5 levels over 100 updates / mean of their quantities", "ratio",
+     kLevelFlowPaper},
+    {"depth_slope_10",
+     "mean of both sides of (w(1) / d(1) + sum of (w(i+1) / w(i) - 1) / d(i+1)) / levels, over the "
+     "best 10; w(i) = ln of the steps up to level i, d(i) = abs(p(i) / p(i-1) - 1), p(0) the mid",
+     "elasticity",
+     "Naes, Skjeltorp: Order Book Characteristics and the Volume-Volatility Relation, J. Financial "
+     "Markets 9(4), 2006"},
+    {"vpin_50", "sum of abs(B - S) of the last 50 full buckets / sum of their volumes", "ratio",
+     "Easley, Lopez de Prado, O'Hara: Flow Toxicity and Liquidity in a High-Frequency World, "
+     "Review of Financial Studies 25(5), 2012"},
+    {"roll_spread_100",
+     "2 sqrt(-cov(d, d')), d the move from one trade's price to the next, of the last 100 d; 0 if "
+     "cov is positive",
+     "ticks",
+     "Roll: A Simple Implicit Measure of the Effective Bid-Ask Spread in an Efficient Market, J. "
+     "Finance 39(4), 1984"},
+    {"trade_sign_autocorrelation_100", "correlation of s and s' over the last 100 trades", "ratio",
+     "Lillo, Farmer: The Long Memory of the Efficient Market, Studies in Nonlinear Dynamics & "
+     "Econometrics 8(3), 2004"},
+    {"effective_spread_100",
+     "mean of 2 s (p - m) of the last 100 trades, m the mid before the trade", "ticks",
+     kSpreadPaper},
+    {"realised_spread_100",
+     "mean of 2 s (p - n) of the last 100 trades that are 1 s old, n the mid 1 s later", "ticks",
+     kSpreadPaper},
+    {"price_impact_100", "mean of 2 s (n - m) of the same trades", "ticks", kSpreadPaper},
+    {"buy_intensity", "sum of e^-(age in s) of all buys of the last 16 s", "1/s", kHawkesPaper},
+    {"sell_intensity", "sum of e^-(age in s) of all sells of the last 16 s", "1/s", kHawkesPaper},
+    {"intensity_imbalance", "(buy_intensity - sell_intensity) / (buy_intensity + sell_intensity)",
+     "ratio", kHawkesPaper},
+    {"kyle_lambda_60s", "cov(r, B - S) / var(B - S) over 60 bars", "ticks/step",
+     "Kyle: Continuous Auctions and Insider Trading, Econometrica 53(6), 1985"},
+    {"amihud_60s",
+     "mean of abs(r) / mid / (V * mid / 10^6) over those of 60 bars with trades, mid in currency",
+     "1/million", "Amihud: Illiquidity and Stock Returns, J. Financial Markets 5(1), 2002"},
+    {"realised_variance_60s", "RV = sum of r^2 over 60 bars", "ticks^2", kRealisedPaper},
+    {"bipower_variation_60s", "BV = pi / 2 * sum of abs(r) abs(r') over 60 bars", "ticks^2",
+     "Barndorff-Nielsen, Shephard: Power and Bipower Variation with Stochastic Volatility and "
+     "Jumps, J. Financial Econometrics 2(1), 2004"},
+    {"jump_statistic_60s",
+     "(1 - BV / RV) / sqrt((pi^2 / 4 + pi - 5) / n * max(1, QP / BV^2)), QP = n (pi / 2)^2 * sum "
+     "of the products of abs(r) of 4 bars in a row, over n = 60 bars",
+     "deviations",
+     "Barndorff-Nielsen, Shephard: Econometrics of Testing for Jumps in Financial Economics Using "
+     "Bipower Variation, J. Financial Econometrics 4(1), 2006"},
+    {"leader_move", "move of the leader's mid in this second and the one before", "ticks",
+     kLeadPaper},
+    {"leader_correlation_60s", "x(1)", "ratio", kLeadPaper},
+    {"lead_lag_balance_60s",
+     "(F - L) / (F + L), F the sum of x(1)^2 to x(5)^2, L that of x(-1)^2 to x(-5)^2; above 0 the "
+     "leader leads",
+     "ratio", kLeadPaper},
 }};
 
 constexpr std::string_view kPreamble = R"(# Features
@@ -102,7 +174,8 @@ Exactness: every sum over a window is kept in 64-bit integers (quantities in the
 steps, moves in half ticks) and equals a recomputation from the whole history bit for bit, for as
 long as the stream runs: a summand lies within 2^47 and a window holds at most 2^16 updates, so a
 sum lies within 2^63, and nothing is ever accumulated but what is in the window. Floating point
-comes in last, by one function from the same integers, with + - * / and sqrt alone. Caps: a
+comes in last, by one function from the same integers, with + - * / and sqrt alone (`exp` and `ln`
+are made of them). Caps: a
 quantity 2^45 steps, a move of the mid in one update 2^23 half ticks, V of one update 2^23 steps
 in `volume_anomaly`.
 
@@ -114,6 +187,35 @@ has filled, it is as long as the stream. A ratio whose denominator is zero is 0.
 a snapshot are no arrivals or cancels; where a feed reports trades apart from its book, what they
 take off the book counts among the cancels.
 
+Features from `order_flow_level_2_100` on keep a state of their own, of integers too, which is held
+and kept up only where a schema names them. They write:
+
+- `e` of the i-th levels as of the best ones, levels compared by rank.
+- A trade is an update with trades: its price `p` is that of its last, its sign `s` that of its
+  net volume. Trades without a price (0) are left out where one is needed, those of sign 0 or from
+  before the first mid where spreads are. At most 1,024 trades wait for their second to pass; what
+  comes while as many wait has no realised spread.
+- A bucket holds 50 times the mean volume of the last 500 trades, as of when it begins. In an
+  update bought volume fills it first, then sold, then what has no side; what is too much goes to
+  the next.
+- A bar is a second of exchange time, empty ones included; `r`, `B`, `S`, `V` are sums over it,
+  capped at 2^23 half ticks and 2^40 steps. Windows hold the last complete bars, before 60 as many
+  as there are. Time that runs backwards by more than 10 s starts bars and intensities anew.
+- Ages of trades are exact to 2^-32 of their weight. `exp` and `ln` are written out
+  (`src/features/portable_math.h`), so that all machines give the same bits.
+- `x(i)` is the correlation over 60 bars of `r` with the leader's `r` of `i` bars earlier (`i`
+  below 0: later), as far as the leader's events had come by then. Leaders are configured
+  (`features.leaders`); without one these are 0.
+
+```yaml
+features:
+  leaders:
+    - {symbol: AAPL, leader: QQQ}
+```
+
+Nothing is estimated from prices that the feed says itself, the aggressor's side above all: where a
+feed names none, volume is traded without a side.
+
 A schema is an ordered choice of names; its hash (BLAKE2s) covers names and versions, and a model
 that was trained on another is refused.
 
@@ -124,6 +226,33 @@ that was trained on another is refused.
 }  // namespace
 
 std::span<const FeatureDescription> feature_catalogue() noexcept { return kCatalogue; }
+
+std::string_view feature_group(std::size_t index) noexcept {
+  switch (family_of(static_cast<Feature>(index))) {
+    case FeatureFamily::kBook:
+      return "book";
+    case FeatureFamily::kFlow:
+      return "order flow";
+    case FeatureFamily::kVolatility:
+      return "moves of the mid";
+    case FeatureFamily::kActivity:
+      return "activity";
+    case FeatureFamily::kTime:
+      return "time";
+    case FeatureFamily::kLevelFlow:
+    case FeatureFamily::kSlope:
+      return "below the best level";
+    case FeatureFamily::kBuckets:
+    case FeatureFamily::kTrades:
+    case FeatureFamily::kIntensity:
+      return "trades";
+    case FeatureFamily::kBars:
+      return "bars of a second";
+    case FeatureFamily::kLeader:
+      return "leader";
+  }
+  return "";
+}
 
 std::string feature_catalogue_markdown() {
   std::string text(kPreamble);

@@ -49,6 +49,14 @@ TEST(FeatureCatalogue, StandsInTheOrderOfItsEnumerators) {
   EXPECT_EQ(name_of(Feature::kUpdateRateBurst), "update_rate_burst");
   EXPECT_EQ(name_of(Feature::kTimeSinceTrade), "time_since_trade");
   EXPECT_EQ(name_of(Feature::kTimeOfDayCosine), "time_of_day_cos");
+  EXPECT_EQ(name_of(Feature::kOrderFlowLevel2), "order_flow_level_2_100");
+  EXPECT_EQ(name_of(Feature::kDepthSlope10), "depth_slope_10");
+  EXPECT_EQ(name_of(Feature::kVpin50), "vpin_50");
+  EXPECT_EQ(name_of(Feature::kPriceImpact100), "price_impact_100");
+  EXPECT_EQ(name_of(Feature::kIntensityImbalance), "intensity_imbalance");
+  EXPECT_EQ(name_of(Feature::kKyleLambda60s), "kyle_lambda_60s");
+  EXPECT_EQ(name_of(Feature::kJumpStatistic60s), "jump_statistic_60s");
+  EXPECT_EQ(name_of(Feature::kLeadLagBalance60s), "lead_lag_balance_60s");
 }
 
 TEST(FeatureCatalogue, IsWhatTheDocumentationSays) {
@@ -71,7 +79,7 @@ TEST(FeatureSchema, KeepsTheOrderOfItsNames) {
   ASSERT_EQ(schema->size(), 3U);
   EXPECT_EQ(schema->name(0), "spread");
   EXPECT_EQ(schema->name(1), "mid");
-  EXPECT_EQ(schema->indices()[2], kFeatureCount - 1);
+  EXPECT_EQ(schema->indices()[2], kStandardFeatureCount - 1);
 }
 
 TEST(FeatureSchema, HashCoversNamesTheirVersionsAndTheirOrder) {

@@ -26,6 +26,8 @@ struct FeatureDescription {
   int version = 1;           // raised when the formula changes: the schema hash changes with it
 };
 std::span<const FeatureDescription> feature_catalogue() noexcept;
+// The heading a feature stands under: "book", "order flow", ...; `index` into the catalogue.
+std::string_view feature_group(std::size_t index) noexcept;
 
 // The ordered list of features of a frame. Two schemas with the same hash mean the same numbers.
 class FeatureSchema {
@@ -33,6 +35,9 @@ class FeatureSchema {
   // An unknown name is an error that names the nearest known one.
   static Result<FeatureSchema> from_names(std::span<const std::string> names);
   static FeatureSchema whole_catalogue();
+  // The features that need nothing but the book and the windows of updates and time: all that come
+  // before those with a state of their own.
+  static FeatureSchema standard();
 
   std::size_t size() const noexcept { return indices_.size(); }
   std::string_view name(std::size_t index) const noexcept;
@@ -75,7 +80,12 @@ class FeatureEngine {
   // rolling state is kept up all the same. Allocates only where a window of time holds more updates
   // than its capacity and than ever before. Values past the schema's are zero.
   bool complete_update(const OrderBook& book, FeatureFrame& frame) noexcept;
+  // Another instrument's engine of the same schema, whose moves the features of leaders compare
+  // with this one's; it may be moved, and must outlive this one. None: they are 0.
+  void follow(const FeatureEngine& leader) noexcept;
   const FeatureCounters& counters() const noexcept;
+  // What the engine holds, the object itself not counted.
+  std::size_t memory_bytes() const noexcept;
 
  private:
   struct State;

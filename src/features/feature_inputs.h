@@ -7,10 +7,9 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace tocsin {
+#include "features/statistic_inputs.h"
 
-// Sums of ten levels do not fit 64 bits.
-using WideInteger = __int128;
+namespace tocsin {
 
 // What is summed over windows, one value an update. In such an order that what each window sums
 // lies side by side: see kWindowColumns.
@@ -114,8 +113,20 @@ struct SideDepth {
   friend bool operator==(const SideDepth&, const SideDepth&) = default;
 };
 
+// What an update's trades were; to be read only where its record counts trades.
+struct UpdateTrades {
+  std::int64_t bought_steps = 0;  // the aggressor bought
+  std::int64_t sold_steps = 0;
+  std::int64_t unsided_steps = 0;
+  std::int64_t bought_count = 0;
+  std::int64_t sold_count = 0;
+  std::int64_t price_nanos = 0;  // of the last trade; 0: not known
+  friend bool operator==(const UpdateTrades&, const UpdateTrades&) = default;
+};
+
 struct FeatureInputs {
   std::int64_t price_tick_nanos = 1;
+  std::int64_t quantity_step_nanos = 1;
   BestLevels best;
   BestLevels previous_best;  // after the update before
   SideDepth bid_depth;
@@ -126,7 +137,9 @@ struct FeatureInputs {
   std::uint64_t since_update_ns = 0;       // 0 at the first
   std::int64_t time_of_day_ns = 0;         // UTC, or as the feed's day goes where it has no date
   int trade_sign = 0;                      // of the last update with trades
-  const AllWindows* windows = nullptr;     // not owned
+  UpdateTrades trades;
+  StatisticInputs statistics;
+  const AllWindows* windows = nullptr;  // not owned
 
   std::uint64_t update_count(Window window) const noexcept {
     return (*windows)[static_cast<std::size_t>(window)].update_count;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "features/feature_engine.h"
+#include "features/feature_values.h"
 
 namespace tocsin {
 namespace {
@@ -79,6 +80,13 @@ Result<FeatureSchema> FeatureSchema::from_names(std::span<const std::string> nam
 FeatureSchema FeatureSchema::whole_catalogue() {
   FeatureSchema schema;
   for (std::uint16_t i = 0; i < feature_catalogue().size(); ++i) schema.indices_.push_back(i);
+  schema.hash_ = hash_of(schema.indices_);
+  return schema;
+}
+
+FeatureSchema FeatureSchema::standard() {
+  FeatureSchema schema;
+  for (std::uint16_t i = 0; i < kStandardFeatureCount; ++i) schema.indices_.push_back(i);
   schema.hash_ = hash_of(schema.indices_);
   return schema;
 }

@@ -6,6 +6,9 @@
 #include <cmath>
 #include <cstdint>
 #include <random>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "features/feature_engine.h"
 #include "features/naive_feature_twin.h"
@@ -87,7 +90,10 @@ void compare(const TwinRun& run, FeatureCounters& counters) {
 
 TEST(FeatureEngine, EqualsARecomputationOverALongStream) {
   FeatureCounters counters;
-  compare({.stream = {.seed = 11, .one_disaster_in = 5'000}, .updates = 220'000}, counters);
+  compare({.stream = {.seed = 11, .one_disaster_in = 5'000},
+           .updates = 220'000,
+           .compare_one_in = 1'000},
+          counters);
   EXPECT_EQ(counters.windows_truncated, 0U);
 }
 
@@ -96,7 +102,7 @@ TEST(FeatureEngine, EqualsARecomputationWhereABookIsThinAndOftenOneSided) {
   compare({.stream = {.seed = 12, .order_ids = 30, .tick_range = 5, .one_disaster_in = 60},
            .pace_ns = 200'000'000,
            .updates = 60'000,
-           .compare_one_in = 7},
+           .compare_one_in = 101},
           counters);
   EXPECT_LT(counters.frames, counters.updates);
 }
@@ -106,7 +112,7 @@ TEST(FeatureEngine, EqualsARecomputationWhereQuantitiesAndPricesPassTheirCaps) {
   compare({.stream = {.seed = 13, .tick_range = 20'000'000, .one_deep_in = 2},
            .instrument = {"FINE", 1, 1},
            .updates = 40'000,
-           .compare_one_in = 13},
+           .compare_one_in = 103},
           counters);
 }
 
@@ -116,9 +122,88 @@ TEST(FeatureEngine, EqualsARecomputationWhereWindowsOfTimeAreFull) {
            .window_updates_max = 700,
            .pace_ns = 200'000,
            .updates = 40'000,
-           .compare_one_in = 11},
+           .compare_one_in = 107},
           counters);
   EXPECT_GT(counters.windows_truncated, 1'000U);
+}
+
+// Two instruments in one stream, the second a follower of the first, which often repeats its moves.
+TEST(FeatureEngine, EqualsARecomputationWhereAnInstrumentFollowsAnother) {
+  const FeatureSchema schema = FeatureSchema::whole_catalogue();
+  const Instrument instrument{"TEST", kTick, kUnit};
+  RandomBookStream streams[] = {RandomBookStream({.seed = 15, .order_ids = 400, .tick_range = 8}),
+                                RandomBookStream({.seed = 16, .order_ids = 200, .tick_range = 4})};
+  OrderBook books[2];
+  FeatureEngine engines[] = {FeatureEngine(schema, instrument), FeatureEngine(schema, instrument)};
+  NaiveFeatureTwin twins[] = {NaiveFeatureTwin(instrument, kWindowUpdatesMax),
+                              NaiveFeatureTwin(instrument, kWindowUpdatesMax)};
+  engines[1].follow(engines[0]);
+  twins[1].follow(twins[0]);
+  FeatureEngine leader = std::move(engines[0]);  // the engine that is followed may move
+  std::mt19937_64 random(17);
+  std::int64_t time_ns = 1'700'000'000'000'000'000;
+  std::uint64_t compared = 0;
+  std::uint64_t led = 0;
+  FeatureFrame frame;
+  for (int i = 0; i < 120'000; ++i) {
+    const std::size_t at = random() % 2;
+    MarketEvent event = streams[at].next();
+    time_ns = next_time(time_ns, 20'000'000, random);
+    event.exchange_time_ns = time_ns;
+    FeatureEngine& engine = at == 0 ? leader : engines[1];
+    engine.on_event(event, books[at].apply(event));
+    twins[at].on_event(event);
+    if (!event.end_of_update) continue;
+    const bool framed = engine.complete_update(books[at], frame);
+    twins[at].complete_update(books[at]);
+    if (!framed || at == 0 || twins[1].update_count() % 211 != 0) continue;
+    ASSERT_NO_FATAL_FAILURE(expect_same_bits(frame, twins[1].values(), twins[1].update_count()));
+    ++compared;
+    if (frame.values[static_cast<std::size_t>(Feature::kLeadLagBalance60s)] != 0.0F) ++led;
+  }
+  EXPECT_GT(compared, 100U);
+  EXPECT_GT(led, compared / 4);
+}
+
+// What a schema leaves out is not kept up; what it names must not miss it.
+TEST(FeatureEngine, EachFeatureAloneHasTheBitsItHasAmongAll) {
+  const Instrument instrument{"TEST", kTick, kUnit};
+  std::vector<FeatureEngine> alone;
+  for (const FeatureDescription& feature : feature_catalogue()) {
+    const std::vector<std::string> name = {std::string(feature.name)};
+    alone.emplace_back(FeatureSchema::from_names(name).value(), instrument);
+  }
+  FeatureEngine all(FeatureSchema::whole_catalogue(), instrument);
+  FeatureEngine standard(FeatureSchema::standard(), instrument);
+  RandomBookStream stream({.seed = 18, .order_ids = 600, .tick_range = 20});
+  std::mt19937_64 random(19);
+  OrderBook book;
+  std::int64_t time_ns = 0;
+  FeatureFrame whole;
+  FeatureFrame one;
+  for (int i = 0; i < 20'000; ++i) {
+    MarketEvent event = stream.next();
+    time_ns = next_time(time_ns, 30'000'000, random);
+    event.exchange_time_ns = time_ns;
+    const QualityFlags noticed = book.apply(event);
+    all.on_event(event, noticed);
+    standard.on_event(event, noticed);
+    for (FeatureEngine& engine : alone) engine.on_event(event, noticed);
+    if (!event.end_of_update) continue;
+    const bool framed = all.complete_update(book, whole);
+    ASSERT_EQ(standard.complete_update(book, one), framed);
+    for (std::size_t f = 0; framed && f < kStandardFeatureCount; ++f)
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(one.values[f]),
+                std::bit_cast<std::uint32_t>(whole.values[f]));
+    for (std::size_t f = 0; f < alone.size(); ++f) {
+      ASSERT_EQ(alone[f].complete_update(book, one), framed);
+      if (!framed) continue;
+      ASSERT_EQ(one.feature_count, 1);
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(one.values[0]),
+                std::bit_cast<std::uint32_t>(whole.values[f]))
+          << feature_catalogue()[f].name << " at event " << i;
+    }
+  }
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ struct WindowedInputs {
     inputs.update[Summand::kOrderFlow] = 7;
     inputs.update[Summand::kTopDepth] = 11;
     inputs.windows = &windows;
-    form_features(inputs, values);
+    form_features(inputs, FeatureNeeds::all(), values);
   }
   double count(Window window) const {
     return static_cast<double>(windows[static_cast<std::size_t>(window)].update_count);

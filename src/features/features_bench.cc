@@ -189,7 +189,7 @@ void run_book(benchmark::State& state) {
 }
 
 template <typename Stream>
-void run_book_and_features(benchmark::State& state) {
+void run_book_and_features(benchmark::State& state, const FeatureSchema& schema) {
   static const bool kVerified = verify<Stream>();
   benchmark::DoNotOptimize(kVerified);
   const std::vector<MarketEvent>& events = events_of<Stream>();
@@ -197,7 +197,7 @@ void run_book_and_features(benchmark::State& state) {
   for (auto _ : state) {
     state.PauseTiming();
     OrderBook book({.order_capacity = 8'192, .level_capacity = 4'096});
-    FeatureEngine engine(FeatureSchema::whole_catalogue(), instrument());
+    FeatureEngine engine(schema, instrument());
     const auto take_in = [&](const MarketEvent& event) {
       engine.on_event(event, book.apply(event));
       if (event.end_of_update) engine.complete_update(book, frame);
@@ -210,13 +210,28 @@ void run_book_and_features(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kTimedEvents));
 }
 
+template <typename Stream>
+void run_standard_features(benchmark::State& state) {
+  run_book_and_features<Stream>(state, FeatureSchema::standard());
+}
+template <typename Stream>
+void run_all_features(benchmark::State& state) {
+  run_book_and_features<Stream>(state, FeatureSchema::whole_catalogue());
+}
+
 BENCHMARK_TEMPLATE(run_book, OrderStream)->Name("book/orders")->Unit(benchmark::kMillisecond);
-BENCHMARK_TEMPLATE(run_book_and_features, OrderStream)
+BENCHMARK_TEMPLATE(run_standard_features, OrderStream)
     ->Name("book_and_features/orders")
     ->Unit(benchmark::kMillisecond);
+BENCHMARK_TEMPLATE(run_all_features, OrderStream)
+    ->Name("book_and_all_features/orders")
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK_TEMPLATE(run_book, LevelStream)->Name("book/levels")->Unit(benchmark::kMillisecond);
-BENCHMARK_TEMPLATE(run_book_and_features, LevelStream)
+BENCHMARK_TEMPLATE(run_standard_features, LevelStream)
     ->Name("book_and_features/levels")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_TEMPLATE(run_all_features, LevelStream)
+    ->Name("book_and_all_features/levels")
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "events/instrument.h"
 #include "features/feature_inputs.h"
 #include "features/feature_values.h"
+#include "features/naive_statistics_twin.h"
 #include "features/order_book.h"
 
 namespace tocsin::testing {
@@ -35,6 +36,9 @@ class NaiveFeatureTwin {
     pending_.prints.clear();
     digest_newest();
   }
+
+  // Compares with another instrument from now on; it must outlive this twin.
+  void follow(const NaiveFeatureTwin& leader) { leader_ = &leader; }
 
   std::uint64_t update_count() const { return history_.size(); }
   const std::vector<UpdateRecord>& records() const { return records_; }
@@ -68,8 +72,18 @@ class NaiveFeatureTwin {
     inputs.time_of_day_ns = (now_ns % kDay + kDay) % kDay;
     const AllWindows all = windows();
     inputs.windows = &all;
+    inputs.quantity_step_nanos = instrument_.quantity_step_nanos;
+    const NaiveStatistics statistics(instrument_, updates_);
+    const LevelFlowSums level_flow = statistics.level_flow();
+    const TradeSums trades = statistics.trades();
+    const BucketSums buckets = statistics.buckets();
+    const IntensitySums intensity = statistics.intensity();
+    const BarSums bars = statistics.bars();
+    const LeaderSums leader = leader_sums_of_newest();
+    inputs.statistics = {update.bids, update.asks, &level_flow, &trades,
+                         &buckets,    &intensity,  &bars,       &leader};
     FeatureValues values;
-    form_features(inputs, values);
+    form_features(inputs, FeatureNeeds::all(), values);
     return values;
   }
 
@@ -117,8 +131,17 @@ class NaiveFeatureTwin {
     std::int64_t sold = 0;
     std::int64_t unsided = 0;
     std::int64_t count = 0;
+    std::int64_t bought_count = 0;
+    std::int64_t sold_count = 0;
+    std::int64_t price_nanos = 0;
   };
   static constexpr std::int64_t kNoMid = INT64_MIN;
+  struct LeaderNote {
+    bool compared = false;             // since time started
+    std::size_t own_newest = 0;        // the update that ended the last bar
+    std::size_t leader_count = 0;      // the leader's updates at that time
+    std::size_t leader_count_now = 0;  // and now
+  };
 
   static std::uint64_t since(std::int64_t then_ns, std::int64_t now_ns) {
     return then_ns >= now_ns
@@ -155,7 +178,17 @@ class NaiveFeatureTwin {
     const auto count = static_cast<std::int64_t>(update.prints.size()) +
                        update.changes.bid.executions + update.changes.ask.executions;
     const auto saturated = [](WideInteger sum) { return std::min<WideInteger>(sum, INT64_MAX); };
-    return {steps(saturated(bought)), steps(saturated(sold)), steps(saturated(unsided)), count};
+    Traded all{steps(saturated(bought)), steps(saturated(sold)), steps(saturated(unsided)), count};
+    all.bought_count = update.changes.ask.executions;
+    all.sold_count = update.changes.bid.executions;
+    for (const MarketEvent& print : update.prints) {
+      all.price_nanos = print.price_nanos;
+      all.bought_count += print.side == Side::kBid ? 1 : 0;
+      all.sold_count += print.side == Side::kAsk ? 1 : 0;
+    }
+    if (update.changes.executed_price_nanos != 0)
+      all.price_nanos = update.changes.executed_price_nanos;
+    return all;
   }
 
   bool changed_book(std::size_t i) const {
@@ -256,6 +289,75 @@ class NaiveFeatureTwin {
     record[Summand::kCancels] =
         std::int64_t{update.changes.bid.cancels} + update.changes.ask.cancels;
     records_.push_back(record);
+    const std::int64_t sign = volumes.bought > volumes.sold   ? 1
+                              : volumes.bought < volumes.sold ? -1
+                                                              : 0;
+    updates_.push_back({.now_ns = clock.now_ns,
+                        .start = clock.restarted_at,
+                        .has_mid = mid != kNoMid,
+                        .mid = mid,
+                        .move = record[Summand::kMove],
+                        .trades = volumes.count,
+                        .sign = sign,
+                        .traded = {volumes.bought, volumes.sold, volumes.unsided,
+                                   volumes.bought_count, volumes.sold_count, volumes.price_nanos},
+                        .bids = update.bids,
+                        .asks = update.asks});
+    note_leader();
+  }
+
+  // Where a bar has just ended: how far the leader had come by then.
+  void note_leader() {
+    LeaderNote note = leader_notes_.empty() ? LeaderNote{} : leader_notes_.back();
+    const NaiveUpdate& now = updates_.back();
+    const std::int64_t bar = floor_quotient(now.now_ns, kBarNs);
+    const bool starts = now.start == updates_.size() - 1;
+    if (starts) note = {};
+    if (leader_ != nullptr) {
+      const bool ends_bar =
+          !starts && floor_quotient(updates_[updates_.size() - 2].now_ns, kBarNs) != bar;
+      if (ends_bar) note.compared = true;
+      if (ends_bar) note.own_newest = updates_.size() - 1;
+      if (ends_bar) note.leader_count = leader_->updates_.size();
+      note.leader_count_now = leader_->updates_.size();
+    }
+    leader_notes_.push_back(note);
+  }
+
+  std::int64_t leader_move(std::int64_t bar, std::size_t update_count) const {
+    if (update_count == 0) return 0;
+    return NaiveStatistics(leader_->instrument_, leader_->updates_).bar(bar, update_count - 1).move;
+  }
+
+  LeaderSums leader_sums_of_newest() const {
+    LeaderSums sums;
+    const LeaderNote& note = leader_notes_.back();
+    if (leader_ == nullptr) return sums;
+    const NaiveStatistics own(instrument_, updates_);
+    const std::int64_t bar = own.bar_of(updates_.size() - 1);
+    sums.recent_move =
+        leader_move(bar, note.leader_count_now) + leader_move(bar - 1, note.leader_count_now);
+    if (!note.compared) return sums;
+    const std::int64_t ended = own.bar_of(note.own_newest);
+    const std::int64_t first = own.bar_of(updates_[note.own_newest].start);
+    const auto add = [](CrossSums& cross, std::int64_t mine, std::int64_t theirs) {
+      cross.own += mine;
+      cross.other += theirs;
+      cross.own_square += mine * mine;
+      cross.other_square += theirs * theirs;
+      cross.product += mine * theirs;
+    };
+    for (std::int64_t n = std::max(first, ended - static_cast<std::int64_t>(kBarWindow)); n < ended;
+         ++n) {
+      ++sums.bar_count;
+      for (std::size_t i = 0; i < kLeadLags; ++i) {
+        const std::int64_t shifted = n - static_cast<std::int64_t>(i) - 1;
+        const std::size_t last = note.own_newest - 1;
+        add(sums.leading[i], own.bar(n, last).move, leader_move(shifted, note.leader_count));
+        add(sums.lagging[i], own.bar(shifted, last).move, leader_move(n, note.leader_count));
+      }
+    }
+    return sums;
   }
 
   std::uint64_t mid_range() const {
@@ -277,6 +379,9 @@ class NaiveFeatureTwin {
   std::vector<Clock> clock_;
   std::vector<std::int64_t> mids_;  // half ticks; kNoMid before the first
   std::vector<UpdateRecord> records_;
+  std::vector<NaiveUpdate> updates_;
+  std::vector<LeaderNote> leader_notes_;
+  const NaiveFeatureTwin* leader_ = nullptr;
 };
 
 }  // namespace tocsin::testing

@@ -209,6 +209,7 @@ class NaiveOrderBook {
     if (found->second.anonymous_nanos < event.quantity_nanos) return bad();
     found->second.anonymous_nanos -= event.quantity_nanos;
     if (found->second.total_nanos() == 0) side_levels.erase(found);
+    if (executed) changes_.executed_price_nanos = event.price_nanos;
     note_taken(event.side, event.quantity_nanos, executed);
     return {};
   }
@@ -226,6 +227,10 @@ class NaiveOrderBook {
     const Place place = found->second;
     const auto order = order_at(place, event.order_id);
     const std::int64_t rested = order->quantity_nanos;
+    if (executed) {
+      const std::int64_t own = place.side == Side::kBid ? -place.key : place.key;
+      changes_.executed_price_nanos = event.price_nanos == 0 ? own : event.price_nanos;
+    }
     if (event.quantity_nanos < rested) {
       order->quantity_nanos -= event.quantity_nanos;
       note_taken(place.side, event.quantity_nanos, executed);

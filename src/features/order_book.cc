@@ -261,6 +261,10 @@ QualityFlags OrderBook::State::take(const MarketEvent& event, Removal removal) n
   Order& order = orders[slot];
   const Side which = order.side;
   const std::int64_t rested_nanos = order.quantity_nanos;
+  if (removal == Removal::kExecution) {
+    changes.executed_price_nanos =
+        event.price_nanos != 0 ? event.price_nanos : side(which)[order.level].price_nanos;
+  }
   if (event.quantity_nanos >= rested_nanos) {
     drop_order(slot);
     note_removed(which, rested_nanos, removal);
@@ -284,6 +288,7 @@ QualityFlags OrderBook::State::take_anonymous(const MarketEvent& event, Removal 
   level.anonymous_nanos -= event.quantity_nanos;
   level.quantity_nanos -= event.quantity_nanos;
   book_side.refresh(level_id);
+  if (removal == Removal::kExecution) changes.executed_price_nanos = event.price_nanos;
   note_removed(event.side, event.quantity_nanos, removal);
   return {};
 }

@@ -54,6 +54,7 @@ struct SideChanges {
 struct BookChanges {
   SideChanges bid;
   SideChanges ask;
+  std::int64_t executed_price_nanos = 0;  // of the last execution, as the event or its order has it
   friend bool operator==(const BookChanges&, const BookChanges&) = default;
 };
 

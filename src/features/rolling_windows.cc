@@ -22,7 +22,8 @@ RollingWindows::RollingWindows(const Options& options)
     : ring_size_(std::bit_ceil(std::clamp<std::size_t>(options.updates_capacity,
                                                        kWindowUpdates.back(), kWindowUpdatesMax))),
       updates_max_(
-          std::clamp<std::size_t>(options.updates_max, kWindowUpdates.back(), kWindowUpdatesMax)) {
+          std::clamp<std::size_t>(options.updates_max, kWindowUpdates.back(), kWindowUpdatesMax)),
+      kept_(options.kept) {
   records_ = std::make_unique_for_overwrite<UpdateRecord[]>(ring_size_);
 }
 
@@ -68,12 +69,13 @@ void RollingWindows::make_room(std::int64_t now_ns) noexcept {
 
 void RollingWindows::push(const UpdateRecord& new_record) {
   [&]<std::size_t... kWindow>(std::index_sequence<kWindow...>) {
-    (make_room<kWindow>(new_record.time_ns), ...);
-    if (windows_.back().update_count == ring_size_) [[unlikely]]
+    ((kept_[kWindow] ? make_room<kWindow>(new_record.time_ns) : void()), ...);
+    if (std::max(windows_[kFirstTimeWindow].update_count, windows_.back().update_count) ==
+        ring_size_) [[unlikely]]
       grow();
     records_[next_update_ & (ring_size_ - 1)] = new_record;
     ++next_update_;
-    (take_in<kWindow>(new_record), ...);
+    ((kept_[kWindow] ? take_in<kWindow>(new_record) : void()), ...);
   }
   (std::make_index_sequence<kWindowCount>());
 }

@@ -17,6 +17,7 @@ class RollingWindows {
     std::size_t updates_capacity = 0;  // held by a window of time before the first growth
     // Held at most, from 500 to kWindowUpdatesMax: past it the oldest leave early, and are counted.
     std::size_t updates_max = kWindowUpdatesMax;
+    std::array<bool, kWindowCount> kept = {true, true, true, true, true};  // others stay empty
   };
   explicit RollingWindows(const Options& options);
 
@@ -26,6 +27,8 @@ class RollingWindows {
 
   const AllWindows& windows() const noexcept { return windows_; }
   std::uint64_t truncated_count() const noexcept { return truncated_count_; }
+  // Of the ring; what was never used of it costs address space alone.
+  std::size_t memory_bytes() const noexcept { return ring_size_ * sizeof(UpdateRecord); }
 
  private:
   static constexpr std::size_t kFirstTimeWindow = kWindowUpdates.size();
@@ -47,6 +50,7 @@ class RollingWindows {
   std::uint64_t next_update_ = 0;
   std::uint64_t truncated_count_ = 0;
   std::size_t updates_max_;
+  std::array<bool, kWindowCount> kept_;
 };
 
 // The greatest and the least of the last kMidRangeUpdates values, by two queues of candidates.

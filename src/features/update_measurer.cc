@@ -3,16 +3,13 @@
 
 #include <algorithm>
 
+#include "features/portable_math.h"
+
 namespace tocsin {
 namespace {
 
 void add_saturating(std::int64_t& sum, std::int64_t value) noexcept {
   if (__builtin_add_overflow(sum, value, &sum)) sum = INT64_MAX;
-}
-
-std::int64_t floor_quotient(std::int64_t dividend, std::int64_t divisor) noexcept {
-  const std::int64_t quotient = dividend / divisor;
-  return dividend % divisor < 0 ? quotient - 1 : quotient;
 }
 
 BestLevel best_of(const OrderBook& book, Side side) noexcept {
@@ -47,10 +44,16 @@ UpdateMeasurer::UpdateMeasurer(const Instrument& instrument)
 void UpdateMeasurer::on_trade(const MarketEvent& event) noexcept {
   if (event.quantity_nanos <= 0) return;
   ++prints_.count;
-  std::int64_t& volume = event.side == Side::kBid   ? prints_.bought_nanos
-                         : event.side == Side::kAsk ? prints_.sold_nanos
-                                                    : prints_.unsided_nanos;
-  add_saturating(volume, event.quantity_nanos);
+  prints_.price_nanos = event.price_nanos;
+  if (event.side == Side::kBid) {
+    ++prints_.bought_count;
+    add_saturating(prints_.bought_nanos, event.quantity_nanos);
+  } else if (event.side == Side::kAsk) {
+    ++prints_.sold_count;
+    add_saturating(prints_.sold_nanos, event.quantity_nanos);
+  } else {
+    add_saturating(prints_.unsided_nanos, event.quantity_nanos);
+  }
 }
 
 std::int64_t UpdateMeasurer::steps(std::int64_t quantity_nanos) const noexcept {
@@ -64,8 +67,7 @@ void UpdateMeasurer::measure_mid(const BestLevels& best, UpdateRecord& record) n
   if (has_mid_ && mid_x2_nanos == mid_x2_nanos_) return;
   const std::int64_t half_ticks = floor_quotient(mid_x2_nanos, price_tick_nanos_);
   if (has_mid_) {
-    const auto move = static_cast<std::int64_t>(
-        std::clamp<WideInteger>(WideInteger{half_ticks} - mid_half_ticks_, -kMoveMax, kMoveMax));
+    const std::int64_t move = capped_move(half_ticks, mid_half_ticks_);
     record[Summand::kMove] = move;
     record[Summand::kSquaredMove] = move * move;
   }
@@ -142,8 +144,15 @@ void UpdateMeasurer::measure_trades(const BookChanges& changes, FeatureInputs& i
     add_saturating(prints_.sold_nanos, changes.bid.executed_nanos);
     const std::int64_t bought = steps(prints_.bought_nanos);
     const std::int64_t sold = steps(prints_.sold_nanos);
-    const std::int64_t capped =
-        std::min(bought + sold + steps(prints_.unsided_nanos), kCappedVolumeMax);
+    const std::int64_t unsided = steps(prints_.unsided_nanos);
+    const std::int64_t capped = std::min(bought + sold + unsided, kCappedVolumeMax);
+    inputs.trades = {.bought_steps = bought,
+                     .sold_steps = sold,
+                     .unsided_steps = unsided,
+                     .bought_count = prints_.bought_count + std::int64_t{changes.ask.executions},
+                     .sold_count = prints_.sold_count + std::int64_t{changes.bid.executions},
+                     .price_nanos = changes.executed_price_nanos != 0 ? changes.executed_price_nanos
+                                                                      : prints_.price_nanos};
     record[Summand::kTrades] = trades;
     record[Summand::kBoughtVolume] = bought;
     record[Summand::kSoldVolume] = sold;
@@ -161,6 +170,7 @@ void UpdateMeasurer::measure_trades(const BookChanges& changes, FeatureInputs& i
 
 void UpdateMeasurer::measure(const OrderBook& book, FeatureInputs& inputs) noexcept {
   inputs.price_tick_nanos = price_tick_nanos_;
+  inputs.quantity_step_nanos = quantity_step_nanos_;
   inputs.update = {};
   measure_trades(book.changes(), inputs);
   measure_best(book, inputs);

@@ -47,7 +47,10 @@ class UpdateMeasurer {
     std::int64_t bought_nanos = 0;  // sums saturate
     std::int64_t sold_nanos = 0;
     std::int64_t unsided_nanos = 0;
+    std::int64_t bought_count = 0;
+    std::int64_t sold_count = 0;
     std::int64_t count = 0;
+    std::int64_t price_nanos = 0;  // of the last
   };
 
   std::int64_t price_tick_nanos_;

@@ -2,15 +2,33 @@
 // each stage is timed by two clock readings however many events the update has.
 #include "runtime/frame_builder.h"
 
+#include <utility>
+
 namespace tocsin {
 
-FrameBuilder::FrameBuilder(const FeatureSchema& schema, const Source& source, const Clock& clock)
-    : schema_(schema), source_(source), clock_(clock) {}
+FrameBuilder::FrameBuilder(const FeatureSchema& schema, const Source& source, const Clock& clock,
+                           std::vector<LeaderPair> leaders)
+    : schema_(schema), source_(source), clock_(clock), leaders_(std::move(leaders)) {}
+
+// A pair is tied as soon as both of its instruments are there.
+void FrameBuilder::add_key() noexcept {
+  const auto instruments = source_.instruments();
+  const std::size_t added = keys_.size();
+  keys_.push_back(Key{OrderBook(), BookOracle(), FeatureEngine(schema_, instruments[added])});
+  for (const LeaderPair& pair : leaders_) {
+    const bool follows = pair.symbol == instruments[added].symbol;
+    if (!follows && pair.leader != instruments[added].symbol) continue;
+    const std::string& sought = follows ? pair.leader : pair.symbol;
+    for (std::size_t other = 0; other < added; ++other) {
+      if (instruments[other].symbol != sought) continue;
+      const std::size_t follower = follows ? added : other;
+      keys_[follower].features.follow(keys_[follows ? other : added].features);
+    }
+  }
+}
 
 FrameBuilder::Key& FrameBuilder::key_of(InstrumentId instrument) noexcept {
-  while (keys_.size() <= instrument)
-    keys_.push_back(Key{OrderBook(), BookOracle(),
-                        FeatureEngine(schema_, source_.instruments()[keys_.size()])});
+  while (keys_.size() <= instrument) add_key();
   return keys_[instrument];
 }
 

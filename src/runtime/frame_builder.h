@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/clock.h"
@@ -24,11 +25,18 @@ struct BookCounters {
   std::uint64_t untrusted = 0;       // updates after which the book was not trusted
 };
 
+// The features of leaders compare the moves of `symbol` with those of `leader`.
+struct LeaderPair {
+  std::string symbol;
+  std::string leader;
+};
+
 class FrameBuilder {
  public:
   // `source` and `clock` must outlive the builder; instruments are taken from the source as they
-  // come.
-  FrameBuilder(const FeatureSchema& schema, const Source& source, const Clock& clock);
+  // come. Pairs of instruments that never come stay without effect.
+  FrameBuilder(const FeatureSchema& schema, const Source& source, const Clock& clock,
+               std::vector<LeaderPair> leaders = {});
 
   // Applies events of `batch` from `index` on, up to and including the first update that makes a
   // frame; moves `index` behind it. False: the batch is used up and `frame` is not written.
@@ -51,10 +59,12 @@ class FrameBuilder {
 
   void apply_to_book(const EventBatch& batch, std::size_t first, std::size_t last) noexcept;
   Key& key_of(InstrumentId instrument) noexcept;
+  void add_key() noexcept;
 
   FeatureSchema schema_;
   const Source& source_;
   const Clock& clock_;
+  std::vector<LeaderPair> leaders_;
   std::vector<Key> keys_;              // by InstrumentId
   std::vector<QualityFlags> noticed_;  // what the book said to each event of the update at hand
   BookCounters counters_;

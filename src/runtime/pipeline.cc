@@ -12,7 +12,7 @@ namespace tocsin {
 Pipeline::Pipeline(const PipelineParts& parts, const PipelineOptions& options)
     : parts_(parts),
       options_(options),
-      builder_(parts.scorer.model().schema, parts.source, parts.clock) {
+      builder_(parts.scorer.model().schema, parts.source, parts.clock, options.leaders) {
   alert_lines_.reserve(kAlertLinesMax);
   for (const SeenStretch& stretch : parts.scorer.model().package.seen)
     if (stretch.source == options_.source_name) seen_.push_back(stretch);

@@ -42,6 +42,7 @@ struct PipelineOptions {
   std::uint64_t sample_every = 0;        // every n-th decision that does not alert is recorded too
   IdlePolicy idle = IdlePolicy::kSleep;  // while the next record is not due
   std::uint64_t warmup_windows = 2'000;  // allocations are counted after so many scored windows
+  std::vector<LeaderPair> leaders = {};
 };
 
 struct PipelineCounters {

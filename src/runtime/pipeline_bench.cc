@@ -44,12 +44,12 @@ struct PassOptions {
   StageHistograms* histograms = nullptr;
 };
 
-Result<PassResult> run_pass(const FileSourceOptions& file, const Clock& clock,
+Result<PassResult> run_pass(const PipelineBenchOptions& bench, const Clock& clock,
                             const PassOptions& options) {
-  TOCSIN_ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, open_file_source(file));
+  TOCSIN_ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, open_file_source(bench.file));
   const ManualClock standing_clock;
   const Clock& stage_clock = options.histograms != nullptr ? clock : standing_clock;
-  FrameBuilder builder(FeatureSchema::whole_catalogue(), *source, stage_clock);
+  FrameBuilder builder(bench.schema, *source, stage_clock);
   PassResult result;
   EventBatch batch;
   FeatureFrame frame;
@@ -77,13 +77,13 @@ Result<PassResult> run_pass(const FileSourceOptions& file, const Clock& clock,
 }
 
 // Book and features over all events of the file, decoded beforehand.
-Result<double> book_rate(const FileSourceOptions& file, const Clock& clock) {
-  TOCSIN_ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, open_file_source(file));
+Result<double> book_rate(const PipelineBenchOptions& bench, const Clock& clock) {
+  TOCSIN_ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, open_file_source(bench.file));
   std::vector<EventBatch> batches;
   EventBatch batch;
   while (source->next(batch) == SourceStatus::kEvents) batches.push_back(batch);
   const ManualClock standing_clock;
-  FrameBuilder builder(FeatureSchema::whole_catalogue(), *source, standing_clock);
+  FrameBuilder builder(bench.schema, *source, standing_clock);
   FeatureFrame frame;
   StageDurations durations;
   const std::int64_t start_ns = clock.monotonic_time_ns();
@@ -98,8 +98,9 @@ Result<double> book_rate(const FileSourceOptions& file, const Clock& clock) {
 
 Result<PipelineBenchReport> bench_pipeline(const PipelineBenchOptions& options,
                                            const Clock& clock) {
-  TOCSIN_ASSIGN_OR_RETURN(const PassResult first, run_pass(options.file, clock, {}));
+  TOCSIN_ASSIGN_OR_RETURN(const PassResult first, run_pass(options, clock, {}));
   PipelineBenchReport report;
+  report.features = options.schema.size();
   report.messages = first.messages;
   report.frames = first.frames;
   std::vector<std::int64_t> durations_ns;
@@ -107,14 +108,14 @@ Result<PipelineBenchReport> bench_pipeline(const PipelineBenchOptions& options,
   const std::int64_t end_ns = clock.monotonic_time_ns() + options.duration_ns;
   do {
     TOCSIN_ASSIGN_OR_RETURN(const PassResult pass,
-                            run_pass(options.file, clock, {.half_at = first.messages / 2}));
+                            run_pass(options, clock, {.half_at = first.messages / 2}));
     if (pass.frame_checksum != first.frame_checksum || pass.frames != first.frames)
       return Error(ErrorCode::kInternal, options.file.path + ": two passes made different frames");
     durations_ns.push_back(pass.duration_ns);
     report.allocations_per_message =
         static_cast<double>(pass.late_allocations) /
         static_cast<double>(std::max<std::uint64_t>(1, first.messages / 2));
-    TOCSIN_ASSIGN_OR_RETURN(const double rate, book_rate(options.file, clock));
+    TOCSIN_ASSIGN_OR_RETURN(const double rate, book_rate(options, clock));
     book_rates.push_back(rate);
     ++report.passes;
   } while (clock.monotonic_time_ns() < end_ns);
@@ -126,7 +127,7 @@ Result<PipelineBenchReport> bench_pipeline(const PipelineBenchOptions& options,
   report.book_messages_per_s = book_rates[static_cast<std::size_t>(middle)];
 
   StageHistograms histograms;
-  const Result<PassResult> timed = run_pass(options.file, clock, {.histograms = &histograms});
+  const Result<PassResult> timed = run_pass(options, clock, {.histograms = &histograms});
   if (!timed.ok()) return timed.error();
   const auto stage = [&](Stage s) -> Distribution& {
     return report.stages_ns[static_cast<std::size_t>(s)];
@@ -143,7 +144,8 @@ std::string pipeline_bench_json(const PipelineBenchReport& report) {
   for (const Stage stage : {Stage::kDecode, Stage::kBook, Stage::kFeatures})
     stages[std::string(stage_name(stage))] =
         distribution_fields(report.stages_ns[static_cast<std::size_t>(stage)]);
-  const json root = {{"messages", report.messages},
+  const json root = {{"features", report.features},
+                     {"messages", report.messages},
                      {"frames", report.frames},
                      {"passes", report.passes},
                      {"messages_per_s", report.messages_per_s},

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "events/decision.h"
+#include "features/feature_engine.h"
 #include "ingest/source.h"
 #include "telemetry/histogram.h"
 
@@ -17,9 +18,11 @@ namespace tocsin {
 struct PipelineBenchOptions {
   FileSourceOptions file;
   std::int64_t duration_ns = 2'000'000'000;  // whole passes are repeated until this is over
+  FeatureSchema schema = FeatureSchema::standard();
 };
 
 struct PipelineBenchReport {
+  std::uint64_t features = 0;  // of a frame
   std::uint64_t messages = 0;  // in one pass
   std::uint64_t frames = 0;    // in one pass
   std::uint64_t passes = 0;

@@ -101,7 +101,7 @@ Result<ReplayReport> replay_decision(const FoundDecision& found, const ReplayOpt
           found, options.package_path.empty() ? config.model.package : options.package_path,
           config.model.full_precision));
   TOCSIN_ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, open_source(config.source, clock));
-  FrameBuilder builder(model.schema, *source, clock);
+  FrameBuilder builder(model.schema, *source, clock, config.source.leaders);
   const DecisionRecord& recorded = found.decision.decision;
   const std::unique_ptr<Scorer> scorer = make_scorer(
       std::move(model), {.alert = recorded.threshold, .release = recorded.release_threshold});

@@ -438,7 +438,8 @@ Result<RunSummary> run(const RunConfig& config, const RunHooks& hooks, Clock& cl
                      .clock = clock},
                     {.source_name = state->start.source_name,
                      .sample_every = static_cast<std::uint64_t>(config.output.sample_every),
-                     .idle = config.runtime.idle});
+                     .idle = config.runtime.idle,
+                     .leaders = config.source.leaders});
   SharedProgress progress;
   PipelineOutcome outcome;
   TOCSIN_RETURN_IF_ERROR(

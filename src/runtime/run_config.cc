@@ -1,6 +1,7 @@
 // Reads a run's YAML; every key that exists is asked for here and nowhere else.
 #include "runtime/run_config.h"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <string_view>
@@ -45,6 +46,19 @@ void read_source(YamlReader reader, const std::string& folder, SourceConfig& sou
   reader.read("records_per_s", source.pace.records_per_s, {.min = 0, .max = kRecordsPerSecondMax});
   if (source.pace.speed > 0 && source.pace.records_per_s > 0)
     reader.fail("records_per_s", "one of speed and records_per_s alone");
+}
+
+void read_features(YamlReader reader, std::vector<LeaderPair>& leaders) {
+  for (YamlReader& item : reader.children("leaders")) {
+    LeaderPair pair;
+    require_text(item, "symbol", pair.symbol);
+    require_text(item, "leader", pair.leader);
+    if (pair.symbol == pair.leader) item.fail("leader", "another symbol than 'symbol'");
+    const auto same = [&](const LeaderPair& other) { return other.symbol == pair.symbol; };
+    if (std::any_of(leaders.begin(), leaders.end(), same))
+      item.fail("symbol", "a symbol that has no leader yet");
+    leaders.push_back(std::move(pair));
+  }
 }
 
 void read_model(YamlReader reader, const std::string& folder, ModelConfig& model) {
@@ -100,6 +114,7 @@ Result<RunConfig> read_from(YamlReader reader, const std::string& folder) {
   config.folder = folder;
   require_text(reader, "name", config.name);
   read_source(reader.child("source"), folder, config.source);
+  read_features(reader.child("features"), config.source.leaders);
   read_model(reader.child("model"), folder, config.model);
   read_decision(reader.child("decision"), config.decision);
   read_output(reader.child("output"), folder, config.output);

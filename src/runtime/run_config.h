@@ -3,18 +3,22 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "concurrency/idle_strategy.h"
 #include "decision/decision_policy.h"
 #include "ingest/paced_source.h"
 #include "ingest/source.h"
+#include "runtime/frame_builder.h"
 
 namespace tocsin {
 
 struct SourceConfig {
   FileSourceOptions file;
   Pace pace;
+  std::vector<LeaderPair> leaders =
+      {};  // of `features.leaders`: what goes with the source's symbols
 };
 
 struct ModelConfig {

@@ -54,6 +54,23 @@ TEST(RunConfig, NamesLineKeyAndNearestKeyOfAnUnknownOne) {
   EXPECT_NE(message.find("nearest known key is 'source.path'"), std::string::npos) << message;
 }
 
+TEST(RunConfig, ReadsWhichInstrumentFollowsWhich) {
+  constexpr std::string_view kPairs =
+      "features:\n"
+      "  leaders:\n"
+      "    - {symbol: AAPL, leader: QQQ}\n"
+      "    - {symbol: MSFT, leader: QQQ}\n";
+  const std::string text = std::string(kMinimal) + std::string(kPairs);
+  const Result<RunConfig> config = parse_run_config(text, "test.yaml", "/folder");
+  ASSERT_TRUE(config.ok()) << config.error().message();
+  ASSERT_EQ(config->source.leaders.size(), 2U);
+  EXPECT_EQ(config->source.leaders[1].symbol, "MSFT");
+  EXPECT_EQ(config->source.leaders[1].leader, "QQQ");
+  EXPECT_NE(error_of(text + "    - {symbol: AAPL, leader: SPY}\n"), "");
+  EXPECT_NE(error_of(text + "    - {symbol: SPY, leader: SPY}\n"), "");
+  EXPECT_NE(error_of(text + "    - {symbol: SPY}\n"), "");
+}
+
 TEST(RunConfig, RefusesValuesOutOfRange) {
   EXPECT_NE(error_of(with("output:\n", "decision:\n  threshold: 1.5\noutput:\n")), "");
   EXPECT_NE(error_of(with("output:\n", "decision:\n  cooldown_ms: -1\noutput:\n")), "");

@@ -56,7 +56,7 @@ Status visit_windows(const SourceConfig& config, const ModelPackage& package, Cl
   SourceConfig unpaced = config;
   unpaced.pace = {};
   TOCSIN_ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, open_source(unpaced, clock));
-  FrameBuilder builder(schema, *source, clock);
+  FrameBuilder builder(schema, *source, clock, config.leaders);
   KeyWindows windows(package);
   EventBatch batch;
   FeatureFrame frame;
