@@ -8,6 +8,7 @@
 #include "ingest/decoders.h"
 #include "ingest/iex_protocol.h"
 #include "ingest/moldudp64_protocol.h"
+#include "ingest/pitch_protocol.h"
 
 namespace tocsin {
 namespace {
@@ -21,6 +22,7 @@ struct CaptureFormat {
 constexpr std::array kCaptureFormats = {
     CaptureFormat{FeedFormat::kMoldUdp64, looks_like_moldudp64},
     CaptureFormat{FeedFormat::kIex, looks_like_iex},
+    CaptureFormat{FeedFormat::kPitch, looks_like_pitch},
 };
 
 }  // namespace
@@ -60,6 +62,13 @@ Result<std::unique_ptr<Source>> make_iex_decoder(std::unique_ptr<ByteStream> str
                                                  const FileSourceOptions& options) {
   return CaptureDecoder::open(std::move(stream), options.symbols, [](FeedLedger& ledger) {
     return std::make_unique<IexProtocol>(ledger);
+  });
+}
+
+Result<std::unique_ptr<Source>> make_pitch_decoder(std::unique_ptr<ByteStream> stream,
+                                                   const FileSourceOptions& options) {
+  return CaptureDecoder::open(std::move(stream), options.symbols, [](FeedLedger& ledger) {
+    return std::make_unique<PitchProtocol>(ledger);
   });
 }
 

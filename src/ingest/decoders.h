@@ -22,6 +22,9 @@ Result<std::unique_ptr<Source>> make_moldudp64_decoder(std::unique_ptr<ByteStrea
 // IEX DEEP and TOPS.
 Result<std::unique_ptr<Source>> make_iex_decoder(std::unique_ptr<ByteStream> stream,
                                                  const FileSourceOptions& options);
+// Cboe PITCH in the sequenced unit header.
+Result<std::unique_ptr<Source>> make_pitch_decoder(std::unique_ptr<ByteStream> stream,
+                                                   const FileSourceOptions& options);
 Result<std::unique_ptr<Source>> make_dbn_decoder(std::unique_ptr<ByteStream> stream,
                                                  const FileSourceOptions& options);
 

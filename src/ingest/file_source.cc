@@ -48,6 +48,8 @@ constexpr std::array kFileFormats = {
     FileFormat{FeedFormat::kDbn, "dbn", "'DBN' and a version", looks_like_dbn, make_dbn_decoder},
     FileFormat{FeedFormat::kIex, "iex", "a capture of IEX DEEP or TOPS over IEX-TP",
                is_capture_of<FeedFormat::kIex>, make_iex_decoder},
+    FileFormat{FeedFormat::kPitch, "pitch", "a capture of Cboe PITCH in sequenced units",
+               is_capture_of<FeedFormat::kPitch>, make_pitch_decoder},
 };
 
 // Enough for the longest first line that is looked at, and for some packets of a capture.

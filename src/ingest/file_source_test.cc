@@ -85,7 +85,10 @@ TEST_F(FileSource, TellsBinaryFeeds) {
       {write("a.dbn", text(dbn)), FeedFormat::kDbn},
       {write("iex.pcap",
              text(pcap_file({{1'000, udp_frame(iex_packet({}, {iex_level({}, {})}))}}))),
-       FeedFormat::kIex}};
+       FeedFormat::kIex},
+      {write("pitch.pcap", text(pcap_file({{1'000, udp_frame(pitch_packet(
+                                                       {.sequence = 5}, {pitch_add_long({})}))}}))),
+       FeedFormat::kPitch}};
   for (const auto& [path, format] : cases) {
     const auto detected = detect_feed_format(path);
     ASSERT_TRUE(detected.ok()) << detected.error().message();
@@ -106,7 +109,7 @@ TEST_F(FileSource, TellsBinaryFeeds) {
 TEST_F(FileSource, NamesEveryFormatBothWays) {
   for (const FeedFormat format :
        {FeedFormat::kBinanceUsdm, FeedFormat::kLobster, FeedFormat::kItch50, FeedFormat::kMoldUdp64,
-        FeedFormat::kDbn, FeedFormat::kIex}) {
+        FeedFormat::kDbn, FeedFormat::kIex, FeedFormat::kPitch}) {
     const auto again = feed_format_from_name(feed_format_name(format));
     ASSERT_TRUE(again.ok());
     EXPECT_EQ(*again, format);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "ingest/feed_midnight.h"
+
 namespace tocsin {
 namespace {
 
@@ -11,14 +13,6 @@ constexpr std::size_t kSessionsMax = 16;
 
 bool is_text(std::string_view id) noexcept {
   return std::all_of(id.begin(), id.end(), [](char c) { return c >= ' ' && c < 127; });
-}
-
-// ITCH counts from midnight in New York and names no date. The capture's own clock tells which
-// midnight: the whole hour of UTC nearest to (capture time - message time).
-std::int64_t nearest_midnight_ns(std::int64_t capture_time_ns, std::int64_t message_time_ns) {
-  constexpr std::int64_t kHourNs = 3'600 * std::int64_t{1'000'000'000};
-  if (capture_time_ns < message_time_ns) return 0;  // a capture without true times
-  return (capture_time_ns - message_time_ns + kHourNs / 2) / kHourNs * kHourNs;
 }
 
 }  // namespace

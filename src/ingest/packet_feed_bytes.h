@@ -121,4 +121,80 @@ inline Bytes iex_status(char status, const IexHeader& header) {
   return iex_header('H', status, header).text("", 4, ' ').bytes();
 }
 
+// ---- Cboe PITCH ---------------------------------------------------------------------------------
+
+struct PitchPacket {
+  std::uint8_t unit = 1;
+  std::uint32_t sequence = 1;
+};
+
+inline Bytes pitch_packet(const PitchPacket& packet, const std::vector<Bytes>& messages) {
+  FeedBytes body;
+  for (const Bytes& message : messages) body.append(message);
+  return FeedBytes()
+      .little<std::uint16_t>(static_cast<std::uint16_t>(8 + body.bytes().size()))
+      .little<std::uint8_t>(static_cast<std::uint8_t>(messages.size()))
+      .little<std::uint8_t>(packet.unit)
+      .little<std::uint32_t>(packet.sequence)
+      .append(body.bytes())
+      .bytes();
+}
+
+// A message behind its length and type: what follows the time offset, or the seconds of a time.
+inline Bytes pitch_message(std::uint8_t type, const FeedBytes& rest,
+                           std::uint32_t offset_ns = 1'000) {
+  return FeedBytes()
+      .little<std::uint8_t>(static_cast<std::uint8_t>(6 + rest.bytes().size()))
+      .little<std::uint8_t>(type)
+      .little<std::uint32_t>(offset_ns)
+      .append(rest.bytes())
+      .bytes();
+}
+
+inline Bytes pitch_time(std::uint32_t seconds) { return pitch_message(0x20, {}, seconds); }
+
+struct PitchOrder {
+  std::uint64_t id = 1;
+  char side = 'B';
+  std::uint32_t quantity = 100;
+  std::int64_t price = 100'000;  // four decimals, of a short message two
+  std::string_view symbol = "ZVZZT";
+};
+
+inline Bytes pitch_add_long(const PitchOrder& order) {
+  return pitch_message(0x21, FeedBytes()
+                                 .little<std::uint64_t>(order.id)
+                                 .letter(order.side)
+                                 .little<std::uint32_t>(order.quantity)
+                                 .text(order.symbol, 6, ' ')
+                                 .little<std::int64_t>(order.price)
+                                 .little<std::uint8_t>(1));
+}
+
+inline Bytes pitch_add_short(const PitchOrder& order) {
+  return pitch_message(0x22, FeedBytes()
+                                 .little<std::uint64_t>(order.id)
+                                 .letter(order.side)
+                                 .little<std::uint16_t>(static_cast<std::uint16_t>(order.quantity))
+                                 .text(order.symbol, 6, ' ')
+                                 .little<std::uint16_t>(static_cast<std::uint16_t>(order.price))
+                                 .little<std::uint8_t>(1));
+}
+
+inline Bytes pitch_add_expanded(const PitchOrder& order) {
+  return pitch_message(0x2F, FeedBytes()
+                                 .little<std::uint64_t>(order.id)
+                                 .letter(order.side)
+                                 .little<std::uint32_t>(order.quantity)
+                                 .text(order.symbol, 8, ' ')
+                                 .little<std::int64_t>(order.price)
+                                 .little<std::uint8_t>(1)
+                                 .text("MPID", 4, ' '));
+}
+
+// What names an order alone; `rest` stands behind its id.
+inline Bytes pitch_change(std::uint8_t type, std::uint64_t order_id, const FeedBytes& rest) {
+  return pitch_message(type, FeedBytes().little<std::uint64_t>(order_id).append(rest.bytes()));
+}
+
 }  // namespace tocsin

@@ -82,7 +82,15 @@ class Source {
   virtual double progress() const noexcept = 0;
 };
 
-enum class FeedFormat : std::uint8_t { kBinanceUsdm, kLobster, kItch50, kMoldUdp64, kDbn, kIex };
+enum class FeedFormat : std::uint8_t {
+  kBinanceUsdm,
+  kLobster,
+  kItch50,
+  kMoldUdp64,
+  kDbn,
+  kIex,
+  kPitch
+};
 std::string_view feed_format_name(FeedFormat format) noexcept;  // "binance_usdm", "lobster", ...
 Result<FeedFormat> feed_format_from_name(std::string_view name);
 

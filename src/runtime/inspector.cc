@@ -26,6 +26,8 @@ std::string_view venue_name(FeedFormat format) noexcept {
       return "Databento";
     case FeedFormat::kIex:
       return "IEX";
+    case FeedFormat::kPitch:
+      return "Cboe PITCH";
   }
   return "";
 }

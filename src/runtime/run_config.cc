@@ -30,8 +30,8 @@ void require_text(YamlReader& reader, std::string_view key, std::string& value) 
 }
 
 void read_source(YamlReader reader, const std::string& folder, SourceConfig& source) {
-  static constexpr std::array<std::string_view, 7> kFormats = {
-      "auto", "binance_usdm", "lobster", "itch50", "moldudp64", "dbn", "iex"};
+  static constexpr std::array<std::string_view, 8> kFormats = {
+      "auto", "binance_usdm", "lobster", "itch50", "moldudp64", "dbn", "iex", "pitch"};
   require_text(reader, "path", source.file.path);
   source.file.path = resolved(source.file.path, folder);
   std::size_t format = 0;
