@@ -60,6 +60,25 @@ std::string verify_text(const std::vector<ModelReport>& reports) {
   return table.text();
 }
 
+// What a low precision rests on; nothing for a package in FP32.
+void add_precision(TextTable& table, const ModelPackage& package) {
+  if (!package.precision) return;
+  const PackagePrecision& precision = *package.precision;
+  const GuardBand& band = precision.band;
+  table.add_row({"precision", precision.activation_scales.empty()
+                                  ? precision.name
+                                  : fmt::format("{}, {} scales by {} of {} windows, weights {}",
+                                                precision.name, precision.activation_scales.size(),
+                                                precision.method, precision.calibration_samples,
+                                                precision.weight_scale_per_output ? "per output"
+                                                                                  : "per matrix")});
+  table.add_row(
+      {"guard band",
+       fmt::format("{:.6f}: at least {:.2f}% of windows differ by no more, with {:.1f}% confidence "
+                   "({} windows)",
+                   band.width, 100 * band.quantile, 100 * band.confidence, band.sample_count)});
+}
+
 std::string show_text(const ModelReport& report) {
   if (!report.package) return fmt::format("  {}: {}\n", report.folder, report.reason);
   const ModelPackage& package = *report.package;
@@ -82,6 +101,7 @@ std::string show_text(const ModelReport& report) {
       {"threshold", fmt::format("{:.4f}, released below {:.4f}; {:.4f} alerts a frame on "
                                 "validation data",
                                 package.threshold, package.release_threshold, package.alert_rate)});
+  add_precision(table, package);
   for (const SeenStretch& part : package.seen)
     table.add_row({part.part, fmt::format("{}, records {} to {}", part.source, part.first_record,
                                           part.last_record)});

@@ -53,6 +53,24 @@ json tensors_json(const std::vector<PackageTensor>& tensors) {
   return list;
 }
 
+// Null for a package in FP32.
+json precision_json(const ModelPackage& package) {
+  if (!package.precision) return {};
+  const PackagePrecision& precision = *package.precision;
+  const GuardBand& band = precision.band;
+  return {{"name", precision.name},
+          {"method", precision.method},
+          {"scales", precision.activation_scales.size()},
+          {"calibration_samples", precision.calibration_samples},
+          {"band",
+           {{"kind", band.kind},
+            {"width", band.width},
+            {"quantile", band.quantile},
+            {"confidence", band.confidence},
+            {"samples", band.sample_count},
+            {"worst_error", band.worst_error}}}};
+}
+
 json package_json(const ModelPackage& package) {
   json seen = json::array();
   for (const SeenStretch& part : package.seen)
@@ -81,6 +99,7 @@ json package_json(const ModelPackage& package) {
            {{"threshold", package.threshold},
             {"release_threshold", package.release_threshold},
             {"alert_rate", package.alert_rate}}},
+          {"precision", precision_json(package)},
           {"seen", seen},
           {"evaluation", evaluation}};
 }

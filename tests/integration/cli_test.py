@@ -386,6 +386,10 @@ class Precision(CliCase):
         self.assertEqual(report["band"]["kind"], "quantile")
         self.assertLess(report["bytes"], report["bytes_float32"] / 3)
         tocsin("models", "verify", self.folder / "models")
+        shown = json.loads(tocsin("models", "show", out, "--json").stdout)[0]["precision"]
+        self.assertEqual(shown["name"], "int8")
+        self.assertEqual(shown["band"]["width"], report["band"]["width"])
+        self.assertIn("guard band", tocsin("models", "show", out).stdout)
         alerts = {}
         for name, extra in (("int8", ""), ("float32", ", precision: float32")):
             config = self.config(name=name, source=BTCUSDT)

@@ -24,6 +24,24 @@ Error broken(const std::string& what) { return Error(ErrorCode::kFailedPrecondit
 
 std::string normal_domain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 
+// Texts are int64 here: each is its number, counted from 0 in the order in which the model names
+// them first. So comparing and looking up work, and a classifier's label is its place in the list.
+class TextNumbers {
+ public:
+  std::int64_t number_of(const std::string& text) {
+    return numbers_.try_emplace(text, static_cast<std::int64_t>(numbers_.size())).first->second;
+  }
+  template <typename Texts>
+  std::vector<std::int64_t> numbers_of(const Texts& texts) {
+    std::vector<std::int64_t> numbers;
+    for (const std::string& text : texts) numbers.push_back(number_of(text));
+    return numbers;
+  }
+
+ private:
+  std::unordered_map<std::string, std::int64_t> numbers_;
+};
+
 // What all graphs of one model share.
 struct ModelContext {
   ModelContext(const ImportLimits& import_limits, const std::string& folder)
@@ -31,6 +49,7 @@ struct ModelContext {
 
   const ImportLimits& limits;
   ExternalData external;
+  TextNumbers texts;
   std::int64_t opset = 0;      // of ai.onnx
   std::size_t node_count = 0;  // of all graphs so far
 };
@@ -108,7 +127,7 @@ class GraphImporter {
       const std::string what = "initialiser '" + proto.name() + "'";
       if (proto.name().empty()) return broken("an initialiser has no name");
       TOCSIN_ASSIGN_OR_RETURN(const ValueIndex value, define(proto.name()));
-      Result<Tensor> tensor = import_tensor(proto, model_.external);
+      Result<Tensor> tensor = import_any_tensor(proto);
       if (!tensor.ok()) return tensor.error().within(what);
       TOCSIN_RETURN_IF_ERROR(check_rank(tensor->shape(), what));
       const Status finite = check_finite(*tensor, NonFinite::kAllowMask);
@@ -118,6 +137,17 @@ class GraphImporter {
     return {};
   }
 
+  Result<Tensor> import_any_tensor(const onnx::TensorProto& proto) {
+    if (proto.data_type() != onnx::TensorProto::STRING)
+      return import_tensor(proto, model_.external);
+    const Shape shape(proto.dims().begin(), proto.dims().end());
+    const std::vector<std::int64_t> numbers = model_.texts.numbers_of(proto.string_data());
+    if (checked_element_count(shape) != numbers.size())
+      return broken("dims " + shape_text(shape) + " do not fit its " +
+                    std::to_string(numbers.size()) + " texts");
+    return Tensor::of<std::int64_t>(shape, numbers);
+  }
+
   Status check_rank(const Shape& shape, const std::string& what) const {
     if (shape.size() <= model_.limits.rank_max) return {};
     return Error(ErrorCode::kResourceExhausted, what + " has " + std::to_string(shape.size()) +
@@ -125,8 +155,23 @@ class GraphImporter {
                                                     std::to_string(model_.limits.rank_max));
   }
 
+  // 16-bit floats are FP32 inside a model, and texts are numbers inside it and where they come out.
+  Result<DataType> value_type(int onnx_type, bool is_model_input) const {
+    if (onnx_type == onnx::TensorProto::STRING && !is_model_input) return DataType::kInt64;
+    if (is_half_float(onnx_type) && is_subgraph()) return DataType::kFloat32;
+    if (is_half_float(onnx_type))
+      return Error(
+          ErrorCode::kUnimplemented,
+          "element type " +
+              onnx::TensorProto_DataType_Name(static_cast<onnx::TensorProto_DataType>(onnx_type)) +
+              " is supported inside a model only; export it with inputs and outputs of "
+              "type FLOAT");
+    return import_data_type(onnx_type);
+  }
+
   // Inside a model types and shapes may be left out: they follow from the inputs.
-  Result<TensorSpec> import_spec(const onnx::ValueInfoProto& info, const std::string& what) const {
+  Result<TensorSpec> import_spec(const onnx::ValueInfoProto& info, const std::string& what,
+                                 bool is_input) const {
     TensorSpec spec;
     spec.name = info.name();
     if (is_subgraph() && info.type().value_case() == onnx::TypeProto::VALUE_NOT_SET) return spec;
@@ -134,7 +179,7 @@ class GraphImporter {
       return Error(ErrorCode::kUnimplemented, what + " is not a tensor");
     const auto& proto = info.type().tensor_type();
     if (is_subgraph() && proto.elem_type() == onnx::TensorProto::UNDEFINED) return spec;
-    Result<DataType> type = import_data_type(proto.elem_type());
+    Result<DataType> type = value_type(proto.elem_type(), is_input && !is_subgraph());
     if (!type.ok()) return type.error().within(what);
     spec.type = *type;
     if (!proto.has_shape() && !is_subgraph())
@@ -163,7 +208,7 @@ class GraphImporter {
       if (info.name().empty()) return broken("an input has no name");
       TOCSIN_ASSIGN_OR_RETURN(const ValueIndex value, define(info.name()));
       input_names_.insert(info.name());
-      TOCSIN_ASSIGN_OR_RETURN(TensorSpec spec, import_spec(info, what));
+      TOCSIN_ASSIGN_OR_RETURN(TensorSpec spec, import_spec(info, what, true));
       graph_.inputs.push_back(value);
       graph_.signature.inputs.push_back(std::move(spec));
       graph_.input_dimension_names.push_back(dimension_names(info));
@@ -181,7 +226,7 @@ class GraphImporter {
       if (const auto columns = zipped_columns(*found)) {
         spec = {info.name(), DataType::kFloat32, {kFreeDimension, *columns}};
       } else {
-        TOCSIN_ASSIGN_OR_RETURN(spec, import_spec(info, what));
+        TOCSIN_ASSIGN_OR_RETURN(spec, import_spec(info, what, false));
       }
       graph_.outputs.push_back(*found);
       graph_.signature.outputs.push_back(std::move(spec));
@@ -198,8 +243,6 @@ class GraphImporter {
       for (const Attribute& attribute : node.attributes) {
         if (const auto* ints = std::get_if<std::vector<std::int64_t>>(&attribute.value))
           return static_cast<std::int64_t>(ints->size());
-        if (const auto* names = std::get_if<std::vector<std::string>>(&attribute.value))
-          return static_cast<std::int64_t>(names->size());
       }
     }
     return std::nullopt;
@@ -225,7 +268,9 @@ class GraphImporter {
       node.inputs.push_back(name.empty() ? kNoValue : *found);
     }
     for (const onnx::AttributeProto& attribute : proto.attribute()) {
-      Result<Attribute> imported = import_attribute(attribute);
+      Result<Attribute> imported = has_texts(node, attribute)
+                                       ? Result<Attribute>(text_attribute(attribute))
+                                       : import_attribute(attribute);
       if (!imported.ok())
         return imported.error().within(what + ", attribute '" + attribute.name() + "'");
       TOCSIN_RETURN_IF_ERROR(check_attribute(*imported, node, what));
@@ -242,6 +287,18 @@ class GraphImporter {
     }
     graph_.nodes.push_back(std::move(node));
     return {};
+  }
+
+  // Attributes of ai.onnx.ml that hold labels; others of type STRING choose what a node does.
+  static bool has_texts(const GraphNode& node, const onnx::AttributeProto& attribute) {
+    return node.domain == "ai.onnx.ml" &&
+           (attribute.name().ends_with("_strings") || attribute.name() == "default_string");
+  }
+
+  Attribute text_attribute(const onnx::AttributeProto& proto) {
+    if (proto.type() == onnx::AttributeProto::STRING)
+      return {proto.name(), model_.texts.number_of(proto.s())};
+    return {proto.name(), model_.texts.numbers_of(proto.strings())};
   }
 
   // Refuses NaN in constants, and notes what a subgraph reads of this graph.
@@ -282,7 +339,7 @@ class GraphImporter {
         attribute.value = std::vector<std::string>(proto.strings().begin(), proto.strings().end());
         break;
       case onnx::AttributeProto::TENSOR: {
-        TOCSIN_ASSIGN_OR_RETURN(Tensor tensor, import_tensor(proto.t(), model_.external));
+        TOCSIN_ASSIGN_OR_RETURN(Tensor tensor, import_any_tensor(proto.t()));
         TOCSIN_RETURN_IF_ERROR(check_rank(tensor.shape(), "the tensor"));
         attribute.value = std::move(tensor);
         break;

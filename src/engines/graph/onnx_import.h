@@ -23,8 +23,10 @@ struct ImportLimits {
 // (kDataLoss); over a limit (kResourceExhausted); inconsistent dims and data, values read before
 // they are defined, names defined twice, non-finite initialisers, external data outside the model's
 // folder (kFailedPrecondition); element types other than float32, float64, bool and integers of 8
-// to 64 bits (kUnimplemented). Initialisers may be masks of 0 and -infinity, and Constant nodes may
-// hold infinities of any kind; NaN is refused in both.
+// to 64 bits (kUnimplemented). Inside a model 16-bit floats become float32, and texts int64: each
+// text is its number in the order in which the model names them first, in outputs too.
+// Initialisers may be masks of 0 and -infinity, and Constant nodes may hold infinities of any kind;
+// NaN is refused in both.
 Result<Graph> import_onnx_file(const std::string& path, const ImportLimits& limits = {});
 
 // The same from bytes; external data is looked for in `folder` (empty: none is allowed).

@@ -5,10 +5,12 @@
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -149,8 +151,67 @@ TEST(OnnxImport, DataThatDoesNotFitItsDimensionsIsRefused) {
 
 TEST(OnnxImport, UnknownElementTypeIsNamed) {
   onnx::ModelProto model = addition();
-  model.mutable_graph()->mutable_initializer(0)->set_data_type(onnx::TensorProto::FLOAT16);
-  expect_refused(model, ErrorCode::kUnimplemented, "initialiser 'w': element type FLOAT16");
+  model.mutable_graph()->mutable_initializer(0)->set_data_type(onnx::TensorProto::COMPLEX64);
+  expect_refused(model, ErrorCode::kUnimplemented, "initialiser 'w': element type COMPLEX64");
+}
+
+TEST(OnnxImport, SixteenBitFloatsBecomeFloat32) {
+  // 1.5 and -2.5 in both formats.
+  const std::map<onnx::TensorProto_DataType, std::array<std::uint16_t, 2>> patterns = {
+      {onnx::TensorProto::FLOAT16, {0x3e00, 0xc100}},
+      {onnx::TensorProto::BFLOAT16, {0x3fc0, 0xc020}}};
+  for (const auto& [type, bits] : patterns) {
+    for (const bool is_raw : {false, true}) {
+      onnx::ModelProto model = addition();
+      onnx::TensorProto* w = model.mutable_graph()->mutable_initializer(0);
+      w->clear_float_data();
+      w->set_data_type(type);
+      if (is_raw)
+        w->set_raw_data(bits.data(), sizeof(bits));
+      else
+        for (const std::uint16_t pattern : bits) w->add_int32_data(pattern);
+      const Result<Graph> graph = import(model);
+      ASSERT_TRUE(graph.ok()) << graph.error().message();
+      EXPECT_EQ(graph->initializers[0].tensor.values<float>()[0], 1.5F);
+      EXPECT_EQ(graph->initializers[0].tensor.values<float>()[1], -2.5F);
+      w->add_dims(2);
+      expect_refused(model, ErrorCode::kFailedPrecondition, "dims [2,2] need");
+    }
+  }
+}
+
+TEST(OnnxImport, SixteenBitFloatsAreNoInputsOrOutputs) {
+  for (const bool is_input : {true, false}) {
+    onnx::ModelProto model = addition();
+    onnx::ValueInfoProto* info = is_input ? model.mutable_graph()->mutable_input(0)
+                                          : model.mutable_graph()->mutable_output(0);
+    info->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT16);
+    expect_refused(model, ErrorCode::kUnimplemented,
+                   "element type FLOAT16 is supported inside a model only");
+  }
+}
+
+TEST(OnnxImport, TextsAreNumberedInTheOrderInWhichTheModelNamesThem) {
+  onnx::ModelProto model = addition();
+  onnx::TensorProto* classes = model.mutable_graph()->add_initializer();
+  classes->set_name("classes");
+  classes->set_data_type(onnx::TensorProto::STRING);
+  classes->add_dims(3);
+  for (const char* text : {"calm", "burst", "calm"}) classes->add_string_data(text);
+  onnx::NodeProto* encoder = add_node(model, "LabelEncoder", {"classes"}, "encoded");
+  encoder->set_domain("ai.onnx.ml");
+  onnx::AttributeProto* keys = encoder->add_attribute();
+  keys->set_name("keys_strings");
+  keys->set_type(onnx::AttributeProto::STRINGS);
+  for (const char* text : {"halt", "burst"}) keys->add_strings(text);
+  const Result<Graph> graph = import(model);
+  ASSERT_TRUE(graph.ok()) << graph.error().message();
+  EXPECT_THAT(graph->initializers[1].tensor.values<std::int64_t>(), testing::ElementsAre(0, 1, 0));
+  const Attribute* numbers = graph->nodes[1].find_attribute("keys_strings");
+  ASSERT_NE(numbers, nullptr);
+  EXPECT_THAT(std::get<std::vector<std::int64_t>>(numbers->value), testing::ElementsAre(2, 1));
+  classes->set_dims(0, 4);
+  expect_refused(model, ErrorCode::kFailedPrecondition, "dims [4] do not fit its 3 texts");
 }
 
 TEST(OnnxImport, CycleIsFound) {

@@ -9,6 +9,10 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <vector>
+
+#include "kernels/half_float.h"
 
 namespace tocsin {
 namespace {
@@ -34,12 +38,29 @@ Status copy_typed(const Field& field, const char* name, Tensor& tensor) {
   return {};
 }
 
-Status copy_bytes(std::span<const char> bytes, Tensor& tensor) {
-  if (bytes.size() != tensor.size_bytes())
-    return broken("dims " + shape_text(tensor.shape()) + " need " +
-                  std::to_string(tensor.size_bytes()) + " bytes, but there are " +
-                  std::to_string(bytes.size()));
-  if (tensor.type() == DataType::kBool) {
+// How many bytes a value takes in raw and external data.
+std::size_t stored_size_bytes(const TensorProto& proto, DataType type) {
+  return is_half_float(proto.data_type()) ? sizeof(std::uint16_t) : data_type_size_bytes(type);
+}
+
+// FP16 and BF16 become FP32, which holds all of their values.
+float widened(const TensorProto& proto, std::uint16_t bits) {
+  return proto.data_type() == TensorProto::FLOAT16 ? from_float16(bits) : from_bfloat16(bits);
+}
+
+Status copy_bytes(const TensorProto& proto, std::span<const char> bytes, Tensor& tensor) {
+  const std::size_t needed = tensor.element_count() * stored_size_bytes(proto, tensor.type());
+  if (bytes.size() != needed)
+    return broken("dims " + shape_text(tensor.shape()) + " need " + std::to_string(needed) +
+                  " bytes, but there are " + std::to_string(bytes.size()));
+  if (is_half_float(proto.data_type())) {
+    const std::span<float> values = tensor.mutable_values<float>();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      std::uint16_t bits = 0;
+      std::memcpy(&bits, bytes.data() + i * sizeof(bits), sizeof(bits));
+      values[i] = widened(proto, bits);
+    }
+  } else if (tensor.type() == DataType::kBool) {
     // Any byte but 0 and 1 would be no bool at all.
     const std::span<bool> values = tensor.mutable_values<bool>();
     std::transform(bytes.begin(), bytes.end(), values.begin(), [](char byte) { return byte != 0; });
@@ -76,10 +97,12 @@ Result<std::filesystem::path> external_path(const ExternalData& external,
   return path;
 }
 
-Status copy_external(const TensorProto& proto, ExternalData& external, Tensor& tensor) {
+// The bytes of a tensor of that shape and size, whose data is in a file of its own.
+Result<std::vector<char>> read_external(const TensorProto& proto, const ExternalData& external,
+                                        const Shape& shape, std::size_t size_bytes) {
   std::string location;
   std::size_t offset = 0;
-  std::size_t length = tensor.size_bytes();
+  std::size_t length = size_bytes;
   for (const auto& entry : proto.external_data()) {
     if (entry.key() == "location") location = entry.value();
     if (entry.key() == "offset") {
@@ -89,10 +112,9 @@ Status copy_external(const TensorProto& proto, ExternalData& external, Tensor& t
       TOCSIN_ASSIGN_OR_RETURN(length, parse_size(entry.key(), entry.value()));
     }
   }
-  if (length != tensor.size_bytes())
-    return broken("dims " + shape_text(tensor.shape()) + " need " +
-                  std::to_string(tensor.size_bytes()) + " bytes, but external length is " +
-                  std::to_string(length));
+  if (length != size_bytes)
+    return broken("dims " + shape_text(shape) + " need " + std::to_string(size_bytes) +
+                  " bytes, but external length is " + std::to_string(length));
   TOCSIN_ASSIGN_OR_RETURN(const std::filesystem::path path, external_path(external, location));
   std::error_code error;
   const std::uintmax_t file_bytes = std::filesystem::file_size(path, error);
@@ -104,12 +126,22 @@ Status copy_external(const TensorProto& proto, ExternalData& external, Tensor& t
   file.seekg(static_cast<std::streamoff>(offset));
   file.read(bytes.data(), static_cast<std::streamsize>(length));
   if (!file) return broken("external data '" + location + "' cannot be read");
-  return copy_bytes(bytes, tensor);
+  return bytes;
+}
+
+Status copy_halves(const TensorProto& proto, Tensor& tensor) {
+  const std::span<float> values = tensor.mutable_values<float>();
+  const auto count = static_cast<std::size_t>(proto.int32_data_size());
+  if (count != values.size()) return size_mismatch("int32_data", count, tensor);
+  for (std::size_t i = 0; i < count; ++i)
+    values[i] = widened(proto, static_cast<std::uint16_t>(proto.int32_data(static_cast<int>(i))));
+  return {};
 }
 
 Status copy_values(const TensorProto& proto, Tensor& tensor) {
   if (proto.has_raw_data())
-    return copy_bytes({proto.raw_data().data(), proto.raw_data().size()}, tensor);
+    return copy_bytes(proto, {proto.raw_data().data(), proto.raw_data().size()}, tensor);
+  if (is_half_float(proto.data_type())) return copy_halves(proto, tensor);
   switch (tensor.type()) {
     case DataType::kFloat32:
       return copy_typed<float>(proto.float_data(), "float_data", tensor);
@@ -192,27 +224,36 @@ Result<DataType> import_data_type(int onnx_type) {
                    " is not supported (FLOAT, DOUBLE, BOOL and the integers of 8 to 64 bits are)");
 }
 
+bool is_half_float(int onnx_type) noexcept {
+  return onnx_type == TensorProto::FLOAT16 || onnx_type == TensorProto::BFLOAT16;
+}
+
 Result<Tensor> import_tensor(const TensorProto& proto, ExternalData& external) {
-  TOCSIN_ASSIGN_OR_RETURN(const DataType type, import_data_type(proto.data_type()));
+  DataType type = DataType::kFloat32;
+  if (!is_half_float(proto.data_type())) {
+    TOCSIN_ASSIGN_OR_RETURN(type, import_data_type(proto.data_type()));
+  }
   Shape shape(proto.dims().begin(), proto.dims().end());
   const std::optional<std::size_t> count = checked_element_count(shape);
   if (!count) return broken("dims " + shape_text(shape) + " are negative or too large");
   if (proto.has_segment()) return broken("its data is stored in segments, which is not supported");
-  const std::size_t size_bytes = *count * data_type_size_bytes(type);
-  const bool is_external = proto.data_location() == TensorProto::EXTERNAL;
   // Dims are checked against the data there is before memory is taken for them.
-  if (is_external && size_bytes > external.bytes_left)
-    return Error(ErrorCode::kResourceExhausted,
-                 "external data is over the limit (external_bytes_max)");
-  if (!is_external && *count > proto.ByteSizeLong())
+  if (proto.data_location() == TensorProto::EXTERNAL) {
+    const std::size_t size_bytes = *count * stored_size_bytes(proto, type);
+    if (size_bytes > external.bytes_left)
+      return Error(ErrorCode::kResourceExhausted,
+                   "external data is over the limit (external_bytes_max)");
+    TOCSIN_ASSIGN_OR_RETURN(const std::vector<char> bytes,
+                            read_external(proto, external, shape, size_bytes));
+    external.bytes_left -= size_bytes;
+    Tensor tensor(type, std::move(shape));
+    TOCSIN_RETURN_IF_ERROR(copy_bytes(proto, bytes, tensor));
+    return tensor;
+  }
+  if (*count > proto.ByteSizeLong())
     return broken("dims " + shape_text(shape) + " need more data than the tensor has");
   Tensor tensor(type, std::move(shape));
-  if (is_external) {
-    external.bytes_left -= size_bytes;
-    TOCSIN_RETURN_IF_ERROR(copy_external(proto, external, tensor));
-  } else {
-    TOCSIN_RETURN_IF_ERROR(copy_values(proto, tensor));
-  }
+  TOCSIN_RETURN_IF_ERROR(copy_values(proto, tensor));
   return tensor;
 }
 

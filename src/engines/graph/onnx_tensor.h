@@ -19,10 +19,14 @@ struct ExternalData {
   std::size_t bytes_left = 0;
 };
 
-// The error says what is wrong with the tensor; the caller says which one it is.
+// The error says what is wrong with the tensor; the caller says which one it is. Tensors of 16-bit
+// floats become float32.
 Result<Tensor> import_tensor(const onnx::TensorProto& proto, ExternalData& external);
 
-// ONNX's number of an element type to ours.
+// FLOAT16 or BFLOAT16.
+bool is_half_float(int onnx_type) noexcept;
+
+// ONNX's number of an element type to ours; an error for 16-bit floats, which have none.
 Result<DataType> import_data_type(int onnx_type);
 
 // kAllowMask: -infinity, where all else is 0 (what is added to scores that must not be attended).

@@ -7,6 +7,7 @@
 
 #include "engines/reference/element_types.h"
 #include "engines/reference/plan_functions.h"
+#include "kernels/half_float.h"
 
 namespace tocsin {
 namespace {
@@ -54,6 +55,30 @@ Result<PlannedNode> plan_cast_from(const NodeContext& context, DataType to) {
                           [&context]<typename To>() { return plan_cast_as<From, To>(context); });
 }
 
+// To FP16 or BF16, which are FP32 here: the values become those that 16 bits hold.
+using Rounding = float (*)(float);
+
+template <typename From>
+Result<PlannedNode> plan_cast_and_round(const NodeContext& context, Rounding rounding) {
+  PlannedNode planned;
+  planned.outputs.push_back({DataType::kFloat32, context.input(0).shape, {}, {}});
+  planned.kernel = [rounding, count = context.input(0).element_count()](const Buffers& buffers) {
+    const From* x = buffers.input<From>(0);
+    float* y = buffers.output<float>(0);
+    for (std::size_t i = 0; i < count; ++i) y[i] = rounding(cast_value<From, float>(x[i]));
+  };
+  return planned;
+}
+
+// Null for the other types.
+Rounding rounding_of(std::int64_t onnx_type) {
+  constexpr std::int64_t kFloat16 = 10;
+  constexpr std::int64_t kBfloat16 = 16;
+  if (onnx_type == kFloat16) return [](float value) { return from_float16(to_float16(value)); };
+  if (onnx_type == kBfloat16) return [](float value) { return from_bfloat16(to_bfloat16(value)); };
+  return nullptr;
+}
+
 Result<DataType> target_type(std::int64_t onnx_type) {
   switch (onnx_type) {  // TensorProto.DataType
     case 1:
@@ -95,7 +120,15 @@ Result<PlannedNode> plan_cast_to(const NodeContext& context, DataType to) {
 Result<PlannedNode> plan_cast(const NodeContext& context) {
   context.ignore_attribute("saturate");    // concerns float8 alone
   context.ignore_attribute("round_mode");  // likewise
-  TOCSIN_ASSIGN_OR_RETURN(const DataType to, target_type(context.int_attribute("to", 0)));
+  const std::int64_t target = context.int_attribute("to", 0);
+  if (const Rounding rounding = rounding_of(target); rounding != nullptr) {
+    if (context.input(0).type == DataType::kBool)
+      return plan_cast_and_round<bool>(context, rounding);
+    return with_number_type(context.input(0).type, [&]<typename From>() {
+      return plan_cast_and_round<From>(context, rounding);
+    });
+  }
+  TOCSIN_ASSIGN_OR_RETURN(const DataType to, target_type(target));
   return plan_cast_to(context, to);
 }
 

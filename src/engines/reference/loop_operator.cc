@@ -140,15 +140,6 @@ Result<std::optional<std::int64_t>> known_step_count(const NodeContext& context,
   return trip_count <= steps_max ? std::optional<std::int64_t>(trip_count) : std::nullopt;
 }
 
-// Where the kernel keeps what is carried: two places for each value, since the body may read one
-// value while it hands on another.
-struct Carried {
-  DataType type = DataType::kFloat32;
-  std::size_t bytes = 0;
-  std::size_t offsets[2] = {0, 0};
-  bool stands_still = false;
-};
-
 class LoopKernel {
  public:
   LoopKernel(std::shared_ptr<SubgraphPlan> body, const LoopShape& shape, const NodeContext& context,
@@ -157,34 +148,27 @@ class LoopKernel {
         scan_steps_(scan_steps),
         steps_max_(context.prepared().limits().loop_steps_max),
         has_trip_count_(context.has_input(0)),
-        has_condition_(context.has_input(1)) {
-    scratch_bytes_ = (body_->arena_bytes() + kTensorAlignmentBytes - 1) / kTensorAlignmentBytes *
-                     kTensorAlignmentBytes;
+        has_condition_(context.has_input(1)),
+        carried_(body_->scratch_begin()) {
     for (std::size_t i = 0; i < shape.carried_count; ++i) {
       const Operand& start = context.input(kFormalsBeforeCarried + i);
-      Carried carried{start.type, size_bytes(start.type, start.shape), {}, shape.stands_still[i]};
-      for (std::size_t& offset : carried.offsets) {
-        offset = scratch_bytes_;
-        if (!carried.stands_still) scratch_bytes_ += aligned_bytes(start.type, start.shape);
-      }
-      carried_.push_back(carried);
+      carried_.add(start.type, start.shape, shape.stands_still[i]);
     }
     for (std::size_t i = 0; i < shape.scan_count; ++i) {
       const PlannedOutput& output = body_->outputs()[1 + shape.carried_count + i];
       scan_bytes_.push_back(size_bytes(output.type, output.shape));
     }
-    current_.resize(carried_.size());
   }
 
-  std::size_t scratch_bytes() const noexcept { return scratch_bytes_; }
+  std::size_t scratch_bytes() const noexcept { return carried_.scratch_end(); }
 
   void operator()(const Buffers& buffers) {
     const std::int64_t trip_count = has_trip_count_ ? *buffers.input<std::int64_t>(0)
                                                     : std::numeric_limits<std::int64_t>::max();
     bool goes_on = !has_condition_ || *buffers.input<bool>(1);
     body_->bind(buffers);
-    for (std::size_t i = 0; i < carried_.size(); ++i)
-      current_[i] = buffers.inputs[kFormalsBeforeCarried + i];
+    for (std::size_t i = 0; i < carried_.count(); ++i)
+      carried_.start(i, buffers.inputs[kFormalsBeforeCarried + i]);
     std::int64_t step = 0;
     for (; goes_on && step < trip_count; ++step) {
       if (const char* failure = run_step(buffers, step, goes_on); failure != nullptr) {
@@ -194,9 +178,7 @@ class LoopKernel {
     }
     if (scan_steps_ && step != *scan_steps_)
       *buffers.failure = "the loop ended before the step that its outputs are sized for";
-    for (std::size_t i = 0; i < std::min(carried_.size(), buffers.outputs.size()); ++i)
-      if (buffers.outputs[i] != nullptr && carried_[i].bytes > 0)
-        std::memcpy(buffers.outputs[i], current_[i], carried_[i].bytes);
+    carried_.write(buffers);
   }
 
  private:
@@ -207,27 +189,20 @@ class LoopKernel {
     condition_ = true;
     body_->set_formal(0, &step_number_);
     body_->set_formal(1, &condition_);
-    for (std::size_t i = 0; i < carried_.size(); ++i)
-      body_->set_formal(kFormalsBeforeCarried + i, current_[i]);
+    for (std::size_t i = 0; i < carried_.count(); ++i)
+      body_->set_formal(kFormalsBeforeCarried + i, carried_.current(i));
     if (const char* failure = body_->run(buffers.scratch); failure != nullptr) return failure;
     // Without a condition to start with, what the body makes of it is ignored.
     if (has_condition_) goes_on = *static_cast<const bool*>(body_->output_data(0, buffers.scratch));
     for (std::size_t i = 0; i < scan_bytes_.size(); ++i) {
-      const std::size_t output = carried_.size() + i;
+      const std::size_t output = carried_.count() + i;
       if (output >= buffers.outputs.size() || buffers.outputs[output] == nullptr) continue;
       if (scan_bytes_[i] == 0) continue;
       std::memcpy(
           buffers.output<std::byte>(output) + static_cast<std::size_t>(step) * scan_bytes_[i],
           body_->output_data(1 + output, buffers.scratch), scan_bytes_[i]);
     }
-    for (std::size_t i = 0; i < carried_.size(); ++i) {
-      if (carried_[i].stands_still) continue;
-      std::byte* next = buffers.scratch + carried_[i].offsets[step % 2];
-      if (carried_[i].bytes > 0)
-        std::memcpy(next, body_->output_data(1 + i, buffers.scratch), carried_[i].bytes);
-    }
-    for (std::size_t i = 0; i < carried_.size(); ++i)
-      if (!carried_[i].stands_still) current_[i] = buffers.scratch + carried_[i].offsets[step % 2];
+    carried_.advance(*body_, 1, step, buffers.scratch);
     return nullptr;
   }
 
@@ -235,10 +210,8 @@ class LoopKernel {
   std::optional<std::int64_t> scan_steps_;
   std::int64_t steps_max_;
   bool has_trip_count_, has_condition_;
-  std::vector<Carried> carried_;
+  CarriedValues carried_;
   std::vector<std::size_t> scan_bytes_;
-  std::size_t scratch_bytes_ = 0;
-  std::vector<const void*> current_;  // where the carried values are
   std::int64_t step_number_ = 0;
   bool condition_ = true;
 };

@@ -189,7 +189,7 @@ Result<PlannedNode> plan_linear_classifier(const NodeContext& context) {
 Result<PlannedNode> plan_zip_map(const NodeContext& context) {
   TOCSIN_ASSIGN_OR_RETURN(const RowsAndFeatures size, rows_and_features(context));
   const std::size_t labels = context.ints_attribute("classlabels_int64s").size() +
-                             context.strings_attribute("classlabels_strings").size();
+                             context.ints_attribute("classlabels_strings").size();
   if (labels != size.features)
     return invalid("it has " + std::to_string(labels) + " labels for " +
                    std::to_string(size.features) + " columns");

@@ -19,11 +19,12 @@ void transform_scores(ScoreTransform transform, float* scores, std::size_t count
 }
 
 Result<std::vector<std::int64_t>> read_class_labels(const NodeContext& context) {
-  if (context.has_attribute("classlabels_strings") && !context.has_attribute("classlabels_int64s"))
-    return unsupported("class labels that are strings are not supported");
-  context.ignore_attribute("classlabels_strings");
-  for (const char* name : {"classlabels_int64s", "classlabels_ints"})
-    if (context.has_attribute(name)) return context.ints_attribute(name);
+  // An exporter may give the other kinds too, as empty lists.
+  std::vector<std::int64_t> labels;
+  for (const char* name : {"classlabels_strings", "classlabels_ints", "classlabels_int64s"})
+    if (std::vector<std::int64_t> found = context.ints_attribute(name); !found.empty())
+      labels = std::move(found);
+  if (!labels.empty()) return labels;
   return invalid("it has no class labels");
 }
 

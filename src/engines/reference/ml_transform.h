@@ -17,7 +17,7 @@ Result<ScoreTransform> read_score_transform(const NodeContext& context);
 
 void transform_scores(ScoreTransform transform, float* scores, std::size_t count) noexcept;
 
-// The class labels of a classifier, which must be integers.
+// The class labels of a classifier: integers, or the numbers of texts.
 Result<std::vector<std::int64_t>> read_class_labels(const NodeContext& context);
 
 }  // namespace tocsin

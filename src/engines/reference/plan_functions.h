@@ -35,6 +35,7 @@ Result<PlannedNode> plan_abs(const NodeContext& context);
 Result<PlannedNode> plan_celu(const NodeContext& context);
 Result<PlannedNode> plan_ceil(const NodeContext& context);
 Result<PlannedNode> plan_clip(const NodeContext& context);
+Result<PlannedNode> plan_cos(const NodeContext& context);
 Result<PlannedNode> plan_elu(const NodeContext& context);
 Result<PlannedNode> plan_erf(const NodeContext& context);
 Result<PlannedNode> plan_exp(const NodeContext& context);
@@ -42,16 +43,21 @@ Result<PlannedNode> plan_floor(const NodeContext& context);
 Result<PlannedNode> plan_gelu(const NodeContext& context);
 Result<PlannedNode> plan_hard_sigmoid(const NodeContext& context);
 Result<PlannedNode> plan_hard_swish(const NodeContext& context);
+Result<PlannedNode> plan_is_inf(const NodeContext& context);
+Result<PlannedNode> plan_is_nan(const NodeContext& context);
 Result<PlannedNode> plan_leaky_relu(const NodeContext& context);
 Result<PlannedNode> plan_log(const NodeContext& context);
+Result<PlannedNode> plan_mish(const NodeContext& context);
 Result<PlannedNode> plan_neg(const NodeContext& context);
 Result<PlannedNode> plan_not(const NodeContext& context);
 Result<PlannedNode> plan_reciprocal(const NodeContext& context);
 Result<PlannedNode> plan_relu(const NodeContext& context);
+Result<PlannedNode> plan_round(const NodeContext& context);
 Result<PlannedNode> plan_selu(const NodeContext& context);
 Result<PlannedNode> plan_shrink(const NodeContext& context);
 Result<PlannedNode> plan_sigmoid(const NodeContext& context);
 Result<PlannedNode> plan_sign(const NodeContext& context);
+Result<PlannedNode> plan_sin(const NodeContext& context);
 Result<PlannedNode> plan_softplus(const NodeContext& context);
 Result<PlannedNode> plan_softsign(const NodeContext& context);
 Result<PlannedNode> plan_sqrt(const NodeContext& context);
@@ -59,7 +65,8 @@ Result<PlannedNode> plan_swish(const NodeContext& context);
 Result<PlannedNode> plan_tanh(const NodeContext& context);
 Result<PlannedNode> plan_thresholded_relu(const NodeContext& context);
 
-// matrix_operators.cc
+// matrix_operators.cc, einsum_operator.cc
+Result<PlannedNode> plan_einsum(const NodeContext& context);
 Result<PlannedNode> plan_gemm(const NodeContext& context);
 Result<PlannedNode> plan_matmul(const NodeContext& context);
 
@@ -68,7 +75,8 @@ Result<PlannedNode> plan_lstm(const NodeContext& context);
 Result<PlannedNode> plan_gru(const NodeContext& context);
 Result<PlannedNode> plan_rnn(const NodeContext& context);
 
-// attention_operator.cc: AttentionPool of our own domain
+// scaled_attention_operator.cc; attention_operator.cc: AttentionPool of our own domain
+Result<PlannedNode> plan_attention(const NodeContext& context);
 Result<PlannedNode> plan_attention_pool(const NodeContext& context);
 
 // normalisation_operators.cc
@@ -76,6 +84,12 @@ Result<PlannedNode> plan_batch_normalization(const NodeContext& context);
 Result<PlannedNode> plan_layer_normalization(const NodeContext& context);
 Result<PlannedNode> plan_log_softmax(const NodeContext& context);
 Result<PlannedNode> plan_softmax(const NodeContext& context);
+
+// group_normalisation_operators.cc
+Result<PlannedNode> plan_group_normalization(const NodeContext& context);
+Result<PlannedNode> plan_instance_normalization(const NodeContext& context);
+Result<PlannedNode> plan_lp_normalization(const NodeContext& context);
+Result<PlannedNode> plan_rms_normalization(const NodeContext& context);
 
 // arg_operators.cc: the place of the largest or smallest value; float32.
 Result<PlannedNode> plan_arg_max(const NodeContext& context);
@@ -85,6 +99,7 @@ Result<PlannedNode> plan_arg_min(const NodeContext& context);
 Result<PlannedNode> plan_reduce_l1(const NodeContext& context);
 Result<PlannedNode> plan_reduce_l2(const NodeContext& context);
 Result<PlannedNode> plan_reduce_log_sum(const NodeContext& context);
+Result<PlannedNode> plan_reduce_log_sum_exp(const NodeContext& context);
 Result<PlannedNode> plan_reduce_max(const NodeContext& context);
 Result<PlannedNode> plan_reduce_mean(const NodeContext& context);
 Result<PlannedNode> plan_reduce_min(const NodeContext& context);
@@ -115,11 +130,16 @@ Result<PlannedNode> plan_qlinear_conv(const NodeContext& context);
 Result<PlannedNode> plan_qlinear_matmul(const NodeContext& context);
 Result<PlannedNode> plan_quantize_linear(const NodeContext& context);
 
-// if_operator.cc, loop_operator.cc: operators with subgraphs.
+// if_operator.cc, loop_operator.cc, scan_operator.cc: operators with subgraphs.
 Result<PlannedNode> plan_if(const NodeContext& context);
 Result<PlannedNode> plan_loop(const NodeContext& context);
+Result<PlannedNode> plan_scan(const NodeContext& context);
 
-// ml_linear_operators.cc, tree_operators.cc: ai.onnx.ml.
+// ml_feature_operators.cc, ml_linear_operators.cc, tree_operators.cc: ai.onnx.ml.
+Result<PlannedNode> plan_array_feature_extractor(const NodeContext& context);
+Result<PlannedNode> plan_binarizer(const NodeContext& context);
+Result<PlannedNode> plan_imputer(const NodeContext& context);
+Result<PlannedNode> plan_label_encoder(const NodeContext& context);
 Result<PlannedNode> plan_linear_classifier(const NodeContext& context);
 Result<PlannedNode> plan_linear_regressor(const NodeContext& context);
 Result<PlannedNode> plan_normalizer(const NodeContext& context);
@@ -139,6 +159,20 @@ Result<PlannedNode> plan_gather(const NodeContext& context);
 Result<PlannedNode> plan_split(const NodeContext& context);
 Result<PlannedNode> plan_transpose(const NodeContext& context);
 Result<PlannedNode> plan_slice(const NodeContext& context);
+
+// gather_scatter_operators.cc, generator_operators.cc, cumulative_operators.cc
+Result<PlannedNode> plan_gather_elements(const NodeContext& context);
+Result<PlannedNode> plan_gather_nd(const NodeContext& context);
+Result<PlannedNode> plan_scatter(const NodeContext& context);
+Result<PlannedNode> plan_scatter_elements(const NodeContext& context);
+Result<PlannedNode> plan_scatter_nd(const NodeContext& context);
+Result<PlannedNode> plan_nonzero(const NodeContext& context);
+Result<PlannedNode> plan_one_hot(const NodeContext& context);
+Result<PlannedNode> plan_range(const NodeContext& context);
+Result<PlannedNode> plan_tile(const NodeContext& context);
+Result<PlannedNode> plan_trilu(const NodeContext& context);
+Result<PlannedNode> plan_cum_sum(const NodeContext& context);
+Result<PlannedNode> plan_top_k(const NodeContext& context);
 
 // convolution_operator.cc, pooling_operators.cc
 Result<PlannedNode> plan_conv(const NodeContext& context);

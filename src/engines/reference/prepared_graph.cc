@@ -47,7 +47,11 @@ Status check_outputs(const GraphNode& node, PlannedNode& planned) {
 Error node_error(const Graph& graph, std::size_t node_index, const Error& error) {
   Error located = error.within(node_text(graph.nodes[node_index], node_index));
   if (error.code() != ErrorCode::kUnimplemented) return located;
-  return Error(located.code(), located.message() + "; engines that can run it: onnxruntime");
+  const std::string& domain = graph.nodes[node_index].domain;
+  const bool is_standard = domain.empty() || domain == "ai.onnx.ml" || domain == "com.microsoft";
+  return Error(located.code(),
+               located.message() + "; engines that can run it: " +
+                   (is_standard ? "onnxruntime" : "none, it is of no standard domain"));
 }
 
 Result<PlannedNode> plan_node(PreparedGraph& prepared, std::size_t node_index,

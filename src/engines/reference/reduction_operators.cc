@@ -295,6 +295,36 @@ Result<PlannedNode> plan_reduce_log_sum(const NodeContext& context) {
   return plan_finished<Sum>(context,
                             [](float* y, std::size_t count) { kernels().log(y, y, count); });
 }
+// log(sum(exp(x - m))) + m, m being the largest x, or 0 where that is not finite.
+Result<PlannedNode> plan_reduce_log_sum_exp(const NodeContext& context) {
+  TOCSIN_RETURN_IF_ERROR(context.require_float(0));
+  const Operand& x = context.input(0);
+  TOCSIN_ASSIGN_OR_RETURN(PlannedNode planned, plan_reduction<Max>(context, 18, false));
+  TOCSIN_ASSIGN_OR_RETURN(const std::vector<bool> is_reduced, reduced_axes(context, 18));
+  const ReductionLoop loop = reduction_loop(x.shape, is_reduced);
+  // The exponentials, then the maxima.
+  planned.scratch_bytes = (x.element_count() + loop.output_count) * sizeof(float);
+  planned.kernel = [loop, count = x.element_count()](const Buffers& buffers) {
+    const float* values = buffers.input<float>(0);
+    float* y = buffers.output<float>(0);
+    auto* terms = reinterpret_cast<float*>(buffers.scratch);
+    float* maxima = terms + count;
+    reduce<float, Max>(loop, values, maxima);
+    for (std::size_t i = 0; i < loop.output_count; ++i) {
+      if (!std::isfinite(maxima[i])) maxima[i] = 0.0F;
+      const std::size_t start = ReductionLoop::offset(loop.kept, i);
+      for (std::size_t k = 0; k < loop.reduced_count; ++k) {
+        const std::size_t place = start + ReductionLoop::offset(loop.reduced, k);
+        terms[place] = values[place] - maxima[i];
+      }
+    }
+    kernels().exp(terms, terms, count);
+    reduce<float, Sum>(loop, terms, y);
+    kernels().log(y, y, loop.output_count);
+    for (std::size_t i = 0; i < loop.output_count; ++i) y[i] += maxima[i];
+  };
+  return planned;
+}
 Result<PlannedNode> plan_global_average_pool(const NodeContext& context) {
   return plan_global_pool<Sum>(context, true);
 }

@@ -180,11 +180,15 @@ TEST(ReferenceSession, FixedBatchCannotBeRaised) {
 TEST(ReferenceSession, UnknownOperatorIsNamedWithItsNodeAndTheEnginesToTurnTo) {
   GraphBuilder builder;
   const ValueIndex x = builder.input("x", {1, 3});
-  builder.output(builder.node("Einsum", {x}), {1, 3});
-  expect_load_error(
-      builder.finish(), {},
-      "node 'Einsum_0' (Einsum): the reference engine has no operator Einsum; engines "
-      "that can run it: onnxruntime");
+  builder.output(builder.node("Det", {x}), {1, 3});
+  Graph graph = builder.finish();
+  expect_load_error(graph, {},
+                    "node 'Det_0' (Det): the reference engine has no operator Det; engines that "
+                    "can run it: onnxruntime");
+  graph.nodes[0].domain = "example.tocsin";
+  expect_load_error(graph, {},
+                    "node 'Det_0' (example.tocsin.Det): the reference engine has no operator Det; "
+                    "engines that can run it: none, it is of no standard domain");
 }
 
 TEST(ReferenceSession, UnknownAttributeIsRefused) {

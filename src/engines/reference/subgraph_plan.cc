@@ -2,6 +2,7 @@
 #include "engines/reference/subgraph_plan.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace tocsin {
 
@@ -47,6 +48,35 @@ Result<std::shared_ptr<SubgraphPlan>> SubgraphPlan::build(const NodeContext& con
 void SubgraphPlan::bind(const Buffers& buffers) noexcept {
   for (std::size_t i = 0; i < captured_operands_.size(); ++i)
     inputs_[formal_count_ + i] = buffers.inputs[captured_operands_[i]];
+}
+
+void CarriedValues::add(DataType type, const Shape& shape, bool stands_still) {
+  Value value{size_bytes(type, shape), {}, stands_still};
+  for (std::size_t& offset : value.offsets) {
+    offset = scratch_end_;
+    if (!stands_still) scratch_end_ += aligned_bytes(type, shape);
+  }
+  values_.push_back(value);
+  current_.push_back(nullptr);
+}
+
+void CarriedValues::advance(const SubgraphPlan& body, std::size_t first_output, std::int64_t step,
+                            std::byte* scratch) noexcept {
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    const Value& value = values_[i];
+    if (value.stands_still) continue;
+    if (value.bytes > 0)
+      std::memcpy(scratch + value.offsets[step % 2], body.output_data(first_output + i, scratch),
+                  value.bytes);
+  }
+  for (std::size_t i = 0; i < values_.size(); ++i)
+    if (!values_[i].stands_still) current_[i] = scratch + values_[i].offsets[step % 2];
+}
+
+void CarriedValues::write(const Buffers& buffers) const noexcept {
+  for (std::size_t i = 0; i < std::min(values_.size(), buffers.outputs.size()); ++i)
+    if (buffers.outputs[i] != nullptr && values_[i].bytes > 0)
+      std::memcpy(buffers.outputs[i], current_[i], values_[i].bytes);
 }
 
 }  // namespace tocsin

@@ -28,6 +28,11 @@ class SubgraphPlan {
 
   const std::vector<PlannedOutput>& outputs() const noexcept { return plan_.outputs(); }
   std::size_t arena_bytes() const noexcept { return plan_.arena_bytes(); }
+  // Where something else can begin after the arena.
+  std::size_t scratch_begin() const noexcept {
+    return (arena_bytes() + kTensorAlignmentBytes - 1) / kTensorAlignmentBytes *
+           kTensorAlignmentBytes;
+  }
 
   // Takes the pointers to what the subgraph captures from the node's buffers.
   void bind(const Buffers& buffers) noexcept;
@@ -50,6 +55,37 @@ class SubgraphPlan {
   std::size_t formal_count_;
   std::vector<std::size_t> captured_operands_;  // places among the node's operands
   std::vector<const void*> inputs_;             // filled in for each run
+};
+
+// The values that a body hands on from step to step. Each has two places in the node's scratch
+// memory, since the body may read one value while it hands on another.
+class CarriedValues {
+ public:
+  explicit CarriedValues(std::size_t scratch_begin) : scratch_end_(scratch_begin) {}
+
+  // `stands_still`: the body hands it on unchanged.
+  void add(DataType type, const Shape& shape, bool stands_still);
+
+  std::size_t count() const noexcept { return values_.size(); }
+  std::size_t scratch_end() const noexcept { return scratch_end_; }
+  void start(std::size_t index, const void* data) noexcept { current_[index] = data; }
+  const void* current(std::size_t index) const noexcept { return current_[index]; }
+  // Takes what the body made of them at step `step`: its outputs from `first_output` on.
+  void advance(const SubgraphPlan& body, std::size_t first_output, std::int64_t step,
+               std::byte* scratch) noexcept;
+  // Copies them to the node's first outputs.
+  void write(const Buffers& buffers) const noexcept;
+
+ private:
+  struct Value {
+    std::size_t bytes = 0;
+    std::size_t offsets[2] = {0, 0};
+    bool stands_still = false;
+  };
+
+  std::vector<Value> values_;
+  std::vector<const void*> current_;
+  std::size_t scratch_end_;
 };
 
 // Bytes of a tensor's values.

@@ -39,6 +39,19 @@ Result<PlannedNode> plan_float_map(const NodeContext& context, Operation operati
   return plan_map_as<float>(context, operation);
 }
 
+template <typename Test>
+Result<PlannedNode> plan_test(const NodeContext& context, Test test) {
+  TOCSIN_RETURN_IF_ERROR(context.require_float(0));
+  PlannedNode planned;
+  planned.outputs.push_back({DataType::kBool, context.input(0).shape, {}, {}});
+  planned.kernel = [count = context.input(0).element_count(), test](const Buffers& buffers) {
+    const float* x = buffers.input<float>(0);
+    bool* y = buffers.output<bool>(0);
+    for (std::size_t i = 0; i < count; ++i) y[i] = test(x[i]);
+  };
+  return planned;
+}
+
 using Operation = PointwiseOperation;
 
 // The terms one after the other, from input 0 on.
@@ -273,6 +286,42 @@ Result<PlannedNode> plan_sqrt(const NodeContext& context) {
 }
 Result<PlannedNode> plan_tanh(const NodeContext& context) {
   return plan_operation(context, Operation::kTanh);
+}
+
+// To the nearest integer, halves to the even one.
+Result<PlannedNode> plan_round(const NodeContext& context) {
+  return plan_float_map(context, [](float x) { return std::nearbyint(x); });
+}
+
+// Through double precision, so that the rounding to float32 hides what libraries differ in.
+Result<PlannedNode> plan_cos(const NodeContext& context) {
+  return plan_float_map(
+      context, [](float x) { return static_cast<float>(std::cos(static_cast<double>(x))); });
+}
+Result<PlannedNode> plan_sin(const NodeContext& context) {
+  return plan_float_map(
+      context, [](float x) { return static_cast<float>(std::sin(static_cast<double>(x))); });
+}
+
+// x tanh(softplus(x))
+Result<PlannedNode> plan_mish(const NodeContext& context) {
+  return plan_blocks(context, [](const float* x, float* y, std::size_t count) {
+    Block gate;
+    softplus_block(x, gate.data(), count);
+    kernels().tanh(gate.data(), gate.data(), count);
+    for (std::size_t i = 0; i < count; ++i) y[i] = x[i] * gate[i];
+  });
+}
+
+Result<PlannedNode> plan_is_nan(const NodeContext& context) {
+  return plan_test(context, [](float x) { return std::isnan(x); });
+}
+Result<PlannedNode> plan_is_inf(const NodeContext& context) {
+  const bool positive = context.int_attribute("detect_positive", 1) != 0;
+  const bool negative = context.int_attribute("detect_negative", 1) != 0;
+  return plan_test(context, [positive, negative](float x) {
+    return std::isinf(x) && (x > 0.0F ? positive : negative);
+  });
 }
 
 }  // namespace tocsin
