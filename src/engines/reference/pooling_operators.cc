@@ -1,8 +1,10 @@
 // MaxPool, AveragePool and LpPool over one or two spatial dimensions; values are taken along the
 // kernel in row-major order.
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <optional>
 #include <string>
 #include <type_traits>
 
@@ -82,6 +84,33 @@ bool is_above(T value, T most) noexcept {
   return most < value;
 }
 
+// The dimension along which windows slide by one, if there is no other one.
+std::optional<std::size_t> sliding_dimension(const Window& window) {
+  const bool is_flat = window.input[0] == 1 && window.kernel[0] == 1 && window.output[0] == 1;
+  const bool is_tall = window.input[1] == 1 && window.kernel[1] == 1 && window.output[1] == 1;
+  if (is_flat && window.stride[1] == 1) return 1;
+  if (is_tall && window.stride[0] == 1) return 0;
+  return {};
+}
+
+// All windows of a channel at once, one place of the kernel after the other: the same comparisons
+// in the same order for each window.
+template <typename T>
+void slide_max(const Window& window, std::size_t d, const T* channel, T lowest, T* y) {
+  std::fill_n(y, window.output[d], lowest);
+  for (std::size_t k = 0; k < window.kernel[d]; ++k) {
+    const std::size_t shift = k * window.dilation[d];
+    const std::size_t pad = window.pad_before[d];
+    const std::size_t begin = pad > shift ? pad - shift : 0;
+    const std::size_t end =
+        std::min(window.output[d], window.input[d] + pad > shift ? window.input[d] + pad - shift : 0);
+    for (std::size_t i = begin; i < end; ++i) {
+      const T value = channel[i + shift - pad];
+      y[i] = is_above(value, y[i]) ? value : y[i];
+    }
+  }
+}
+
 // An index as the standard counts it: over the whole input, the last dimension first or, with
 // storage_order 1, last.
 std::int64_t pool_index(const Window& window, bool column_major, std::size_t channel,
@@ -97,15 +126,21 @@ Result<PlannedNode> plan_max_pool_as(const NodeContext& context, const Window& w
   if (context.output_count() > 1)
     planned.outputs.push_back({DataType::kInt64, pool_shape(context, window), {}, {}});
   const bool column_major = context.int_attribute("storage_order", 0) != 0;
-  planned.kernel = [window, column_major](const Buffers& buffers) {
+  planned.kernel = [window, column_major,
+                    sliding = sliding_dimension(window)](const Buffers& buffers) {
     const std::size_t positions = window.output_count();
     T* y = buffers.output<T>(0);
     std::int64_t* indices = buffers.outputs.size() > 1 ? buffers.output<std::int64_t>(1) : nullptr;
+    T lowest = std::numeric_limits<T>::lowest();
+    if constexpr (std::is_floating_point_v<T>) lowest = -std::numeric_limits<T>::infinity();
     for (std::size_t c = 0; c < window.batch * window.channels; ++c) {
       const T* channel = buffers.input<T>(0) + c * window.input_count();
+      if (sliding && indices == nullptr) {
+        slide_max(window, *sliding, channel, lowest, y + c * positions);
+        continue;
+      }
       for (std::size_t i = 0; i < positions; ++i) {
-        T most = std::numeric_limits<T>::lowest();
-        if constexpr (std::is_floating_point_v<T>) most = -std::numeric_limits<T>::infinity();
+        T most = lowest;
         std::size_t place = 0;
         bool is_first = true;
         walk_window(window, channel, i, [&](T value, std::size_t index) {
