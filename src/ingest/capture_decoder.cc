@@ -8,16 +8,12 @@ constexpr std::uint32_t kForeignPacketsMax = 100;  // so many and no good one: a
 
 }  // namespace
 
-CaptureDecoder::CaptureDecoder(std::unique_ptr<ByteStream> stream,
-                               const std::vector<std::string>& symbols,
-                               const ProtocolMaker& make_protocol)
-    : FileDecoder(std::move(stream), symbols), protocol_(make_protocol(*this)) {}
-
 Result<std::unique_ptr<Source>> CaptureDecoder::open(std::unique_ptr<ByteStream> stream,
-                                                     const std::vector<std::string>& symbols,
-                                                     const ProtocolMaker& make_protocol) {
-  std::unique_ptr<CaptureDecoder> decoder(
-      new CaptureDecoder(std::move(stream), symbols, make_protocol));
+                                                     const FileSourceOptions& options,
+                                                     ProtocolMaker make_protocol) {
+  std::unique_ptr<CaptureDecoder> decoder(new CaptureDecoder(std::move(stream), options.symbols));
+  FeedLedger& ledger = *decoder;
+  TOCSIN_ASSIGN_OR_RETURN(decoder->protocol_, make_protocol(options, ledger));
   TOCSIN_ASSIGN_OR_RETURN(decoder->packets_, PacketStream::open(*decoder->stream_));
   return std::unique_ptr<Source>(std::move(decoder));
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,12 +16,13 @@ namespace tocsin {
 
 class CaptureDecoder final : public FileDecoder {
  public:
-  using ProtocolMaker = std::function<std::unique_ptr<PacketProtocol>(FeedLedger& ledger)>;
+  using ProtocolMaker = Result<std::unique_ptr<PacketProtocol>> (*)(
+      const FileSourceOptions& options, FeedLedger& ledger);
 
-  // Reads the capture's header.
+  // Reads the capture's header. The error is its, or the protocol's.
   static Result<std::unique_ptr<Source>> open(std::unique_ptr<ByteStream> stream,
-                                              const std::vector<std::string>& symbols,
-                                              const ProtocolMaker& make_protocol);
+                                              const FileSourceOptions& options,
+                                              ProtocolMaker make_protocol);
 
   // A capture of which no packet is the protocol's (100 packets, or all of a shorter one) is an
   // error.
@@ -31,8 +31,7 @@ class CaptureDecoder final : public FileDecoder {
   std::string venue() const override { return protocol_->venue(); }
 
  private:
-  CaptureDecoder(std::unique_ptr<ByteStream> stream, const std::vector<std::string>& symbols,
-                 const ProtocolMaker& make_protocol);
+  using FileDecoder::FileDecoder;
 
   SourceStatus next_packet(EventBatch& batch);
   SourceStatus fail_packets();

@@ -4,25 +4,45 @@
 #include <algorithm>
 #include <array>
 
+#include "base/assert.h"
 #include "ingest/capture_decoder.h"
 #include "ingest/decoders.h"
 #include "ingest/iex_protocol.h"
+#include "ingest/mdp3_protocol.h"
 #include "ingest/moldudp64_protocol.h"
 #include "ingest/pitch_protocol.h"
 
 namespace tocsin {
 namespace {
 
+using ProtocolResult = Result<std::unique_ptr<PacketProtocol>>;
+
 struct CaptureFormat {
   FeedFormat format;
   bool (*looks_like)(std::span<const std::byte> payload) noexcept;
+  ProtocolResult (*make)(const FileSourceOptions& options, FeedLedger& ledger);
 };
+
+template <typename Protocol>
+ProtocolResult make_protocol(const FileSourceOptions& /*options*/, FeedLedger& ledger) {
+  return std::unique_ptr<PacketProtocol>(std::make_unique<Protocol>(ledger));
+}
+
+ProtocolResult make_mdp3_protocol(const FileSourceOptions& options, FeedLedger& ledger) {
+  MdpOptions mdp{.by_order = options.by_order};
+  if (!options.schema_path.empty()) {
+    TOCSIN_ASSIGN_OR_RETURN(const SbeSchema schema, SbeSchema::read_file(options.schema_path));
+    TOCSIN_ASSIGN_OR_RETURN(mdp.layout, MdpLayout::from_schema(schema));
+  }
+  return std::unique_ptr<PacketProtocol>(std::make_unique<MdpProtocol>(ledger, mdp));
+}
 
 // No payload fits two of them, so that the order does not matter.
 constexpr std::array kCaptureFormats = {
-    CaptureFormat{FeedFormat::kMoldUdp64, looks_like_moldudp64},
-    CaptureFormat{FeedFormat::kIex, looks_like_iex},
-    CaptureFormat{FeedFormat::kPitch, looks_like_pitch},
+    CaptureFormat{FeedFormat::kMoldUdp64, looks_like_moldudp64, make_protocol<MoldUdp64Protocol>},
+    CaptureFormat{FeedFormat::kIex, looks_like_iex, make_protocol<IexProtocol>},
+    CaptureFormat{FeedFormat::kPitch, looks_like_pitch, make_protocol<PitchProtocol>},
+    CaptureFormat{FeedFormat::kMdp3, looks_like_mdp3, make_mdp3_protocol},
 };
 
 }  // namespace
@@ -51,25 +71,33 @@ std::optional<FeedFormat> capture_format_of(std::span<const std::byte> head) noe
   return kCaptureFormats[static_cast<std::size_t>(most - counts.begin())].format;
 }
 
+Result<std::unique_ptr<PacketProtocol>> make_packet_protocol(const FileSourceOptions& options,
+                                                             FeedLedger& ledger) {
+  const auto* row =
+      std::find_if(kCaptureFormats.begin(), kCaptureFormats.end(),
+                   [&](const CaptureFormat& f) { return f.format == options.format; });
+  TOCSIN_ASSERT(row != kCaptureFormats.end());
+  return row->make(options, ledger);
+}
+
 Result<std::unique_ptr<Source>> make_moldudp64_decoder(std::unique_ptr<ByteStream> stream,
                                                        const FileSourceOptions& options) {
-  return CaptureDecoder::open(std::move(stream), options.symbols, [](FeedLedger& ledger) {
-    return std::make_unique<MoldUdp64Protocol>(ledger);
-  });
+  return CaptureDecoder::open(std::move(stream), options, make_protocol<MoldUdp64Protocol>);
 }
 
 Result<std::unique_ptr<Source>> make_iex_decoder(std::unique_ptr<ByteStream> stream,
                                                  const FileSourceOptions& options) {
-  return CaptureDecoder::open(std::move(stream), options.symbols, [](FeedLedger& ledger) {
-    return std::make_unique<IexProtocol>(ledger);
-  });
+  return CaptureDecoder::open(std::move(stream), options, make_protocol<IexProtocol>);
 }
 
 Result<std::unique_ptr<Source>> make_pitch_decoder(std::unique_ptr<ByteStream> stream,
                                                    const FileSourceOptions& options) {
-  return CaptureDecoder::open(std::move(stream), options.symbols, [](FeedLedger& ledger) {
-    return std::make_unique<PitchProtocol>(ledger);
-  });
+  return CaptureDecoder::open(std::move(stream), options, make_protocol<PitchProtocol>);
+}
+
+Result<std::unique_ptr<Source>> make_mdp3_decoder(std::unique_ptr<ByteStream> stream,
+                                                  const FileSourceOptions& options) {
+  return CaptureDecoder::open(std::move(stream), options, make_mdp3_protocol);
 }
 
 }  // namespace tocsin

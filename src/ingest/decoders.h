@@ -25,6 +25,9 @@ Result<std::unique_ptr<Source>> make_iex_decoder(std::unique_ptr<ByteStream> str
 // Cboe PITCH in the sequenced unit header.
 Result<std::unique_ptr<Source>> make_pitch_decoder(std::unique_ptr<ByteStream> stream,
                                                    const FileSourceOptions& options);
+// CME MDP 3.0; options.schema_path names the SBE schema, options.by_order the kind of its books.
+Result<std::unique_ptr<Source>> make_mdp3_decoder(std::unique_ptr<ByteStream> stream,
+                                                  const FileSourceOptions& options);
 Result<std::unique_ptr<Source>> make_dbn_decoder(std::unique_ptr<ByteStream> stream,
                                                  const FileSourceOptions& options);
 

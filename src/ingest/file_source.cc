@@ -50,6 +50,8 @@ constexpr std::array kFileFormats = {
                is_capture_of<FeedFormat::kIex>, make_iex_decoder},
     FileFormat{FeedFormat::kPitch, "pitch", "a capture of Cboe PITCH in sequenced units",
                is_capture_of<FeedFormat::kPitch>, make_pitch_decoder},
+    FileFormat{FeedFormat::kMdp3, "mdp3", "a capture of CME MDP 3.0",
+               is_capture_of<FeedFormat::kMdp3>, make_mdp3_decoder},
 };
 
 // Enough for the longest first line that is looked at, and for some packets of a capture.

@@ -109,7 +109,7 @@ TEST_F(FileSource, TellsBinaryFeeds) {
 TEST_F(FileSource, NamesEveryFormatBothWays) {
   for (const FeedFormat format :
        {FeedFormat::kBinanceUsdm, FeedFormat::kLobster, FeedFormat::kItch50, FeedFormat::kMoldUdp64,
-        FeedFormat::kDbn, FeedFormat::kIex, FeedFormat::kPitch}) {
+        FeedFormat::kDbn, FeedFormat::kIex, FeedFormat::kPitch, FeedFormat::kMdp3}) {
     const auto again = feed_format_from_name(feed_format_name(format));
     ASSERT_TRUE(again.ok());
     EXPECT_EQ(*again, format);

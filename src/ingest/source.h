@@ -89,7 +89,8 @@ enum class FeedFormat : std::uint8_t {
   kMoldUdp64,
   kDbn,
   kIex,
-  kPitch
+  kPitch,
+  kMdp3
 };
 std::string_view feed_format_name(FeedFormat format) noexcept;  // "binance_usdm", "lobster", ...
 Result<FeedFormat> feed_format_from_name(std::string_view name);
@@ -102,6 +103,10 @@ struct FileSourceOptions {
   std::vector<std::string> symbols;  // empty: all
   // DBN only: the price step of instruments that have no definition record in the file; 0: 0.01.
   std::int64_t price_tick_nanos = 0;
+  // CME MDP 3.0 only: the SBE schema (XML) of the messages; empty: the common templates built in.
+  std::string schema_path;
+  // CME MDP 3.0 only: books of orders, of a feed that has them; else of price levels.
+  bool by_order = false;
 };
 
 // Opens a plain, gzip or zstd file (told from its first bytes) and the decoder for its format.

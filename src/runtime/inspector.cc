@@ -28,6 +28,8 @@ std::string_view venue_name(FeedFormat format) noexcept {
       return "IEX";
     case FeedFormat::kPitch:
       return "Cboe PITCH";
+    case FeedFormat::kMdp3:
+      return "CME MDP 3.0";
   }
   return "";
 }

@@ -30,8 +30,8 @@ void require_text(YamlReader& reader, std::string_view key, std::string& value) 
 }
 
 void read_source(YamlReader reader, const std::string& folder, SourceConfig& source) {
-  static constexpr std::array<std::string_view, 8> kFormats = {
-      "auto", "binance_usdm", "lobster", "itch50", "moldudp64", "dbn", "iex", "pitch"};
+  static constexpr std::array<std::string_view, 9> kFormats = {
+      "auto", "binance_usdm", "lobster", "itch50", "moldudp64", "dbn", "iex", "pitch", "mdp3"};
   require_text(reader, "path", source.file.path);
   source.file.path = resolved(source.file.path, folder);
   std::size_t format = 0;
@@ -39,6 +39,9 @@ void read_source(YamlReader reader, const std::string& folder, SourceConfig& sou
   if (format > 0) source.file.format = static_cast<FeedFormat>(format - 1);
   reader.read("orderbook_path", source.file.orderbook_path);
   source.file.orderbook_path = resolved(source.file.orderbook_path, folder);
+  reader.read("schema", source.file.schema_path);
+  source.file.schema_path = resolved(source.file.schema_path, folder);
+  reader.read("by_order", source.file.by_order);
   reader.read("symbols", source.file.symbols);
   reader.read("price_tick_nanos", source.file.price_tick_nanos,
               {.min = 0, .max = kNanosPerUnit * 1'000'000});
