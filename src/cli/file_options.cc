@@ -7,9 +7,9 @@ namespace tocsin {
 
 void FileArguments::add_to(CLI::App& command) {
   command.add_option("FILE", path, "Market-data file; plain, gzip or zstd")->required();
-  command.add_option(
-      "--format", format,
-      "auto, binance_usdm, lobster, itch50, moldudp64, dbn, iex or pitch (default: auto)");
+  std::string formats = "auto";
+  for (const std::string_view name : feed_format_names()) formats.append(", ").append(name);
+  command.add_option("--format", format, formats + " (default: auto)");
   command.add_option("--orderbook", orderbook_path, "LOBSTER: the order book file of the pair");
   command.add_option("--symbol", symbols, "Only these symbols (may be repeated)");
 }

@@ -2,40 +2,20 @@
 #include "ingest/binance_decoder.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "ingest/decoders.h"
+#include "ingest/grid_finder.h"
+#include "ingest/kraken_decoder.h"
 
 namespace tocsin {
-namespace {
-
-// The largest power of ten, at most one unit, that divides all values given. Not the divisor
-// itself: Binance's steps are powers of ten, and a few levels may all lie on multiples of two or
-// five.
-class GridFinder {
- public:
-  void add(std::int64_t nanos) noexcept { divisor_ = std::gcd(divisor_, nanos); }
-  std::int64_t step_nanos() const noexcept {
-    std::int64_t step = kLargestStepNanos;
-    while (step > 1 && divisor_ % step != 0) step /= 10;
-    return step;
-  }
-
- private:
-  static constexpr std::int64_t kLargestStepNanos = 1'000'000'000;
-  std::int64_t divisor_ = 0;
-};
-
-}  // namespace
-
 bool looks_like_binance(std::span<const std::byte> head) noexcept {
   std::size_t digits = 0;
   while (digits < head.size() && head[digits] >= std::byte{'0'} && head[digits] <= std::byte{'9'}) {
     ++digits;
   }
   return digits > 0 && digits + 1 < head.size() && head[digits] == std::byte{' '} &&
-         head[digits + 1] == std::byte{'{'};
+         head[digits + 1] == std::byte{'{'} && !looks_like_kraken(head);
 }
 
 Result<std::unique_ptr<Source>> make_binance_decoder(std::unique_ptr<ByteStream> stream,

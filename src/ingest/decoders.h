@@ -28,4 +28,7 @@ Result<std::unique_ptr<Source>> make_pitch_decoder(std::unique_ptr<ByteStream> s
 Result<std::unique_ptr<Source>> make_dbn_decoder(std::unique_ptr<ByteStream> stream,
                                                  const FileSourceOptions& options);
 
+Result<std::unique_ptr<Source>> make_kraken_decoder(std::unique_ptr<ByteStream> stream,
+                                                    const FileSourceOptions& options);
+
 }  // namespace tocsin

@@ -10,6 +10,7 @@
 #include "ingest/dbn_metadata.h"
 #include "ingest/decoders.h"
 #include "ingest/itch_feed_decoder.h"
+#include "ingest/kraken_decoder.h"
 #include "ingest/lobster_decoder.h"
 #include "ingest/packet_stream.h"
 #include "ingest/source.h"
@@ -50,6 +51,10 @@ constexpr std::array kFileFormats = {
                is_capture_of<FeedFormat::kIex>, make_iex_decoder},
     FileFormat{FeedFormat::kPitch, "pitch", "a capture of Cboe PITCH in sequenced units",
                is_capture_of<FeedFormat::kPitch>, make_pitch_decoder},
+    FileFormat{FeedFormat::kKraken, "kraken",
+               "a connection line of Kraken, or lines of a local time and a message of its book or "
+               "trade channel",
+               looks_like_kraken, make_kraken_decoder},
 };
 
 // Enough for the longest first line that is looked at, and for some packets of a capture.
@@ -113,6 +118,16 @@ Result<std::span<const std::byte>> head_of(ByteStream& stream) {
 }  // namespace
 
 std::string_view feed_format_name(FeedFormat format) noexcept { return row_of(format).name; }
+
+std::span<const std::string_view> feed_format_names() noexcept {
+  static constexpr auto kNames = [] {
+    std::array<std::string_view, kFileFormats.size()> names;
+    for (const FileFormat& row : kFileFormats)
+      names[static_cast<std::size_t>(row.format)] = row.name;
+    return names;
+  }();
+  return kNames;
+}
 
 Result<FeedFormat> feed_format_from_name(std::string_view name) {
   std::string known;

@@ -14,7 +14,7 @@ FrameBuilder::FrameBuilder(const FeatureSchema& schema, const Source& source, co
 void FrameBuilder::add_key() noexcept {
   const auto instruments = source_.instruments();
   const std::size_t added = keys_.size();
-  keys_.push_back(Key{OrderBook(), BookOracle(), FeatureEngine(schema_, instruments[added])});
+  keys_.push_back(Key{OrderBook(), BookOracle(instruments[added]), FeatureEngine(schema_, instruments[added])});
   for (const LeaderPair& pair : leaders_) {
     const bool follows = pair.symbol == instruments[added].symbol;
     if (!follows && pair.leader != instruments[added].symbol) continue;
@@ -86,6 +86,8 @@ OracleCounters FrameBuilder::oracle_counters() const noexcept {
     sum.levels_adopted += counters.levels_adopted;
     sum.top_compared += counters.top_compared;
     sum.top_equal += counters.top_equal;
+    sum.checksums_compared += counters.checksums_compared;
+    sum.checksums_equal += counters.checksums_equal;
   }
   return sum;
 }

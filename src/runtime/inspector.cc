@@ -28,6 +28,8 @@ std::string_view venue_name(FeedFormat format) noexcept {
       return "IEX";
     case FeedFormat::kPitch:
       return "Cboe PITCH";
+    case FeedFormat::kKraken:
+      return "Kraken";
   }
   return "";
 }
@@ -113,6 +115,8 @@ std::string inspect_json(const InspectReport& report) {
         {"levels_adopted", report.oracle.levels_adopted}}},
       {"top_of_book",
        {{"compared", report.oracle.top_compared}, {"equal", report.oracle.top_equal}}},
+      {"checksums",
+       {{"compared", report.oracle.checksums_compared}, {"equal", report.oracle.checksums_equal}}},
       {"faults", faults},
       {"error", report.end.ok() ? json() : json(report.end.error().message())},
   };

@@ -30,12 +30,13 @@ void require_text(YamlReader& reader, std::string_view key, std::string& value) 
 }
 
 void read_source(YamlReader reader, const std::string& folder, SourceConfig& source) {
-  static constexpr std::array<std::string_view, 8> kFormats = {
-      "auto", "binance_usdm", "lobster", "itch50", "moldudp64", "dbn", "iex", "pitch"};
+  std::vector<std::string_view> formats = {"auto"};
+  const std::span<const std::string_view> names = feed_format_names();
+  formats.insert(formats.end(), names.begin(), names.end());
   require_text(reader, "path", source.file.path);
   source.file.path = resolved(source.file.path, folder);
   std::size_t format = 0;
-  reader.read_choice("format", format, kFormats);
+  reader.read_choice("format", format, formats);
   if (format > 0) source.file.format = static_cast<FeedFormat>(format - 1);
   reader.read("orderbook_path", source.file.orderbook_path);
   source.file.orderbook_path = resolved(source.file.orderbook_path, folder);
