@@ -1,4 +1,4 @@
-// FILE, --format, --orderbook, --symbol.
+// FILE, --format, --orderbook, --map, --symbol.
 #include "cli/file_options.h"
 
 #include <CLI/CLI.hpp>
@@ -11,6 +11,8 @@ void FileArguments::add_to(CLI::App& command) {
   for (const std::string_view name : feed_format_names()) formats.append(", ").append(name);
   command.add_option("--format", format, formats + " (default: auto)");
   command.add_option("--orderbook", orderbook_path, "LOBSTER: the order book file of the pair");
+  command.add_option("--map", map_path,
+                     "JSON lines and CSV: the map of their fields (config/maps has some)");
   command.add_option("--symbol", symbols, "Only these symbols (may be repeated)");
 }
 
@@ -18,6 +20,7 @@ Result<FileSourceOptions> FileArguments::source_options() const {
   FileSourceOptions options;
   options.path = path;
   options.orderbook_path = orderbook_path;
+  options.map_path = map_path;
   options.symbols = symbols;
   if (format != "auto") {
     TOCSIN_ASSIGN_OR_RETURN(options.format, feed_format_from_name(format));

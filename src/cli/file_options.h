@@ -17,9 +17,10 @@ struct FileArguments {
   std::string path;
   std::string format = "auto";
   std::string orderbook_path;
+  std::string map_path;
   std::vector<std::string> symbols;
 
-  // FILE, --format, --orderbook and --symbol.
+  // FILE, --format, --orderbook, --map and --symbol.
   void add_to(CLI::App& command);
   Result<FileSourceOptions> source_options() const;
 };

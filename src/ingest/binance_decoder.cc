@@ -39,6 +39,10 @@ SourceStatus BinanceDecoder::next(EventBatch& batch) noexcept {
   return yield(batch);
 }
 
+void BinanceDecoder::interrupt() noexcept {
+  for (const auto& state : states_) counters_.ignored += state->join.restart();
+}
+
 void BinanceDecoder::decode_line(std::string_view line, EventBatch& batch) {
   if (line.empty()) {
     ++counters_.ignored;
@@ -123,7 +127,9 @@ MarketEvent BinanceDecoder::first_event(SymbolState& state) {
 void BinanceDecoder::on_depth(SymbolState& state, EventBatch& batch) {
   const MarketEvent first = first_event(state);
   if (!state.has_book) ++state.count_before_book;
-  count_join(state, state.join.on_diff(parser_.message(), first, batch));
+  const BinanceMessage& diff = parser_.message();
+  const UpdateIds ids{diff.first_update_id, diff.last_update_id, diff.previous_update_id};
+  count_join(state, state.join.on_diff(ids, diff.levels, first, batch));
 }
 
 void BinanceDecoder::on_snapshot(SymbolState& state, EventBatch& batch) {
@@ -131,7 +137,7 @@ void BinanceDecoder::on_snapshot(SymbolState& state, EventBatch& batch) {
   if (!state.has_book) {
     GridFinder prices;
     GridFinder quantities;
-    for (const BinanceLevel& level : snapshot.levels) {
+    for (const FeedLevel& level : snapshot.levels) {
       prices.add(level.price_nanos);
       quantities.add(level.quantity_nanos);
     }
@@ -143,7 +149,7 @@ void BinanceDecoder::on_snapshot(SymbolState& state, EventBatch& batch) {
   first.receive_time_ns = snapshot.receive_time_ns;
   first.record = counters_.records;
   first.instrument = state.instrument;
-  count_join(state, state.join.on_snapshot(snapshot, first, batch));
+  count_join(state, state.join.on_snapshot(snapshot.last_update_id, snapshot.levels, first, batch));
 }
 
 void BinanceDecoder::on_ticker(SymbolState& state, EventBatch& batch) {
@@ -161,7 +167,7 @@ void BinanceDecoder::on_ticker(SymbolState& state, EventBatch& batch) {
   if (!state.has_book) return pass_over(state);
   event.kind = EventKind::kExpectTop;
   event.sequence = ticker.last_update_id;
-  for (const BinanceLevel& level : ticker.levels) {
+  for (const FeedLevel& level : ticker.levels) {
     event.side = level.side;
     event.price_nanos = level.price_nanos;
     event.quantity_nanos = level.quantity_nanos;
@@ -204,7 +210,7 @@ void BinanceDecoder::pass_over(SymbolState& state) noexcept {
   ++counters_.ignored;
 }
 
-void BinanceDecoder::count_join(const SymbolState& state, const BinanceJoinFinding& finding) {
+void BinanceDecoder::count_join(const SymbolState& state, const BookJoinFinding& finding) {
   counters_.gaps += finding.gap_count;
   counters_.duplicates += finding.duplicate_count;
   counters_.out_of_order += finding.out_of_order_count;

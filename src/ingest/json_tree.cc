@@ -1,6 +1,8 @@
 // Recursive descent over one text; children follow one another by index, so that growth moves none.
 #include "ingest/json_tree.h"
 
+#include "base/assert.h"
+
 namespace tocsin {
 namespace {
 
@@ -43,6 +45,23 @@ bool JsonTree::parse(std::string_view text) noexcept {
   if (!parse_value(0, 0)) return false;
   skip_space();
   return at_ == text_.size() || fail("expected the end of the text");
+}
+
+void JsonTree::assign_object(std::span<const std::string_view> names,
+                             std::span<const std::string_view> values) {
+  TOCSIN_ASSERT(names.size() == values.size());
+  nodes_.clear();
+  nodes_.resize(1 + names.size());
+  nodes_[0].kind = JsonKind::kObject;
+  nodes_[0].first = names.empty() ? 0 : 1;
+  nodes_[0].count = static_cast<std::uint32_t>(names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    JsonNode& node = nodes_[i + 1];
+    node.kind = JsonKind::kString;
+    node.next = i + 1 < names.size() ? static_cast<std::uint32_t>(i + 2) : 0;
+    node.key = names[i];
+    node.text = values[i];
+  }
 }
 
 bool JsonTree::parse_value(std::uint32_t index, std::size_t depth) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,11 @@ class JsonTree {
   // False if `text` is not one JSON value (RFC 8259) within kDepthMax; then fault() says what was
   // expected and fault_offset() where. `text` must outlive the use of the nodes.
   bool parse(std::string_view text) noexcept;
+
+  // A flat object of texts instead: a row of a table by the names of its columns, which are as
+  // many. Both must outlive the use of the nodes.
+  void assign_object(std::span<const std::string_view> names,
+                     std::span<const std::string_view> values);
 
   // All valid until the next parse().
   const JsonNode& root() const noexcept { return nodes_.front(); }

@@ -8,6 +8,7 @@
 
 #include "ingest/decoders.h"
 #include "ingest/grid_finder.h"
+#include "ingest/line_stamp.h"
 
 namespace tocsin {
 namespace {
@@ -18,20 +19,6 @@ constexpr int kDecimalsMax = 18;
 
 std::size_t count_digits(std::string_view text) noexcept {
   return std::min(text.find_first_not_of("0123456789"), text.size());
-}
-
-// The stamp in front: "<seconds>[.<fraction>]: " as cryptofeed's recorder writes it, or
-// "<nanoseconds> ". Empty if there is none; `text` then stands behind it.
-std::string_view take_stamp(std::string_view& text) noexcept {
-  std::size_t size = count_digits(text);
-  if (size == 0) return {};
-  if (text.substr(size).starts_with('.')) size += 1 + count_digits(text.substr(size + 1));
-  const bool has_colon = text.substr(size).starts_with(':');
-  const std::size_t end = size + (has_colon ? 1 : 0);
-  if (!text.substr(end).starts_with(' ')) return {};
-  const std::string_view stamp = text.substr(0, end);
-  text.remove_prefix(end + 1);
-  return stamp;
 }
 
 bool is_connection_line(std::string_view line) noexcept {
@@ -55,7 +42,7 @@ bool looks_like_kraken(std::span<const std::byte> head) noexcept {
   if (is_connection_line(text)) {
     return text.substr(0, text.find('\n')).find(".kraken.com") != std::string_view::npos;
   }
-  if (take_stamp(text).empty()) return false;
+  if (take_line_stamp(text).empty()) return false;
   if (text.starts_with('[')) {
     text.remove_prefix(1);
     const std::size_t digits = count_digits(text);
@@ -101,21 +88,13 @@ SourceStatus KrakenDecoder::next(EventBatch& batch) noexcept {
   return yield(batch);
 }
 
-bool KrakenDecoder::take_receive_time(std::string_view& line) noexcept {
-  std::string_view stamp = take_stamp(line);
-  if (stamp.empty()) return false;
-  const bool in_seconds = stamp.ends_with(':');
-  if (in_seconds) stamp.remove_suffix(1);
-  return parse_time_ns(stamp, in_seconds ? kNanosPerUnit : 1, receive_time_ns_);
-}
-
 void KrakenDecoder::decode_line(std::string_view line, EventBatch& batch) {
   if (line.empty() || is_connection_line(line)) {
     if (!line.empty()) ++counts_[kConnection];
     ++counters_.ignored;
     return;
   }
-  if (!take_receive_time(line)) {
+  if (!take_line_time_ns(line, receive_time_ns_)) {
     return lose(malformed("a local time, \"<seconds>: \" or \"<nanoseconds> \""), nullptr);
   }
   if (!tree_.parse(line)) {
@@ -307,7 +286,7 @@ void KrakenDecoder::yield_trade(SymbolState& state, MarketEvent event, EventBatc
 void KrakenDecoder::yield_book(SymbolState& state, BookMessage& book, EventBatch& batch) {
   ++counts_[book.is_snapshot ? kSnapshot : kUpdate];
   if (book.is_snapshot) open_book(state);
-  if (!state.has_book) {
+  if (!state.has_book || state.awaits_snapshot) {
     ++state.count_before_book;
     ++counters_.ignored;
     return;
@@ -349,6 +328,7 @@ void KrakenDecoder::yield_book(SymbolState& state, BookMessage& book, EventBatch
 // The grid, the decimals and the depth of a symbol's book, told by its first snapshot where no
 // message has told them.
 void KrakenDecoder::open_book(SymbolState& state) {
+  state.awaits_snapshot = false;
   if (state.has_book) return;
   GridFinder prices;
   GridFinder quantities;
@@ -375,6 +355,10 @@ void KrakenDecoder::open_book(SymbolState& state) {
                                    : std::min(quantity_decimals, kDecimalsMax));
   state.instrument = add_instrument(std::move(instrument));
   state.has_book = true;
+}
+
+void KrakenDecoder::interrupt() noexcept {
+  for (const auto& state : states_) state->awaits_snapshot = true;
 }
 
 MarketEvent KrakenDecoder::first_event(const SymbolState& state, std::int64_t time_ns) noexcept {

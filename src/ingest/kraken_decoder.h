@@ -29,6 +29,7 @@ class KrakenDecoder final : public FileDecoder {
   KrakenDecoder(std::unique_ptr<ByteStream> stream, std::vector<std::string> symbols);
 
   SourceStatus next(EventBatch& batch) noexcept override;
+  void interrupt() noexcept override;
   std::vector<std::pair<std::string, std::uint64_t>> counts_by_type() const override;
 
  private:
@@ -48,7 +49,8 @@ class KrakenDecoder final : public FileDecoder {
   struct SymbolState {
     std::string symbol;
     bool wanted = false;
-    bool has_book = false;  // a snapshot has come: `instrument` is valid
+    bool has_book = false;         // a snapshot has come: `instrument` is valid
+    bool awaits_snapshot = false;  // the stream broke off
     InstrumentId instrument = 0;
     std::uint16_t depth = 0;  // subscribed; 0: not told
     int price_decimals = -1;  // from the instrument channel; -1: as the snapshot writes them
@@ -79,7 +81,6 @@ class KrakenDecoder final : public FileDecoder {
   };
 
   void decode_line(std::string_view line, EventBatch& batch);
-  bool take_receive_time(std::string_view& line) noexcept;
   void decode_version1(const JsonNode& root, EventBatch& batch);
   void decode_version2(const JsonNode& root, EventBatch& batch);
   void decode_control(const JsonNode& root);
