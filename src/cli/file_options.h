@@ -17,11 +17,12 @@ struct FileArguments {
   std::string path;
   std::string format = "auto";
   std::string orderbook_path;
+  std::string map_path;
   std::string schema_path;
   bool by_order = false;
   std::vector<std::string> symbols;
 
-  // FILE, --format, --orderbook, --schema, --by-order and --symbol.
+  // FILE, --format, --orderbook, --map, --schema, --by-order and --symbol.
   void add_to(CLI::App& command);
   Result<FileSourceOptions> source_options() const;
 };

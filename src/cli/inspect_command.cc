@@ -49,6 +49,9 @@ std::string report_text(const InspectReport& report) {
   }
   if (oracle.top_compared > 0)
     table.add_row({"top of book", equal_of_compared(oracle.top_equal, oracle.top_compared)});
+  if (oracle.checksums_compared > 0)
+    table.add_row(
+        {"checksums", equal_of_compared(oracle.checksums_equal, oracle.checksums_compared)});
   std::string text = table.text();
   for (const InputFault& fault : report.faults)
     text += fmt::format("  record {}: {}\n", fault.record, fault.message);

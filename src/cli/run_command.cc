@@ -52,6 +52,9 @@ std::string counts_text(const RunSummary& s) {
   }
   if (s.oracle.top_compared > 0)
     table.add_row({"top of book", equal_of_compared(s.oracle.top_equal, s.oracle.top_compared)});
+  if (s.oracle.checksums_compared > 0)
+    table.add_row(
+        {"checksums", equal_of_compared(s.oracle.checksums_equal, s.oracle.checksums_compared)});
   table.add_row({"frames, windows scored", fmt::format("{}, {}", with_thousands(s.frames),
                                                        with_thousands(s.windows_scored))});
   table.add_row({"alerts", fmt::format("{} at threshold {:.4f}", s.alerts, s.threshold)});

@@ -41,6 +41,8 @@ enum class EventKind : std::uint8_t {
   // Nothing but the end of an update, whose last record changed no book (DBN: a fill). It carries
   // what all events carry, and end_of_update.
   kEndOfUpdate = 12,
+  // An oracle too: the checksum of the book's best levels as the venue defines it, in `order_id`.
+  kExpectChecksum = 13,
 };
 
 enum class TradingStatus : std::uint8_t {

@@ -2,8 +2,13 @@
 // changed the book and the trim that ends the update; tops wait in a ring for the book to catch up.
 #include "features/book_oracle.h"
 
+#include <zlib.h>
+
 #include <array>
+#include <charconv>
 #include <vector>
+
+#include "base/assert.h"
 
 namespace tocsin {
 namespace {
@@ -30,6 +35,20 @@ struct KnownDepth {
   bool anything() const noexcept { return any || whole_side; }
 };
 
+// Appends `nanos` written with `decimals` digits behind the point, without the point and leading
+// zeros.
+char* append_digits(char* out, char* end, std::int64_t nanos, int decimals) noexcept {
+  for (; decimals < 9; ++decimals) nanos /= 10;
+  if (nanos == 0) return out;
+  out = std::to_chars(out, end, nanos).ptr;
+  for (; decimals > 9; --decimals) *out++ = '0';
+  return out;
+}
+
+bool knows_decimals(const Instrument& instrument) noexcept {
+  return instrument.price_decimals >= 0 && instrument.quantity_decimals >= 0;
+}
+
 constexpr std::size_t index_of(Side side) noexcept { return side == Side::kAsk ? 1 : 0; }
 
 bool reaches(const KnownDepth& depth, Side side, std::int64_t price_nanos) noexcept {
@@ -46,15 +65,34 @@ BestLevel best_of(const OrderBook& book, Side side) noexcept {
 
 }  // namespace
 
+std::uint32_t book_checksum(const OrderBook& book, const Instrument& instrument) noexcept {
+  TOCSIN_ASSERT(knows_decimals(instrument));
+  constexpr std::size_t kNumberSizeMax = 20 + 118;  // of 64 bits, and INT8_MAX decimals
+  std::array<char, 2 * OrderBook::kTopLevels * 2 * kNumberSizeMax> text;
+  char* const end = text.data() + text.size();
+  char* out = text.data();
+  for (const Side side : {Side::kAsk, Side::kBid}) {
+    for (const BookLevel& level : book.top(side)) {
+      out = append_digits(out, end, level.price_nanos, instrument.price_decimals);
+      out = append_digits(out, end, level.quantity_nanos, instrument.quantity_decimals);
+    }
+  }
+  const auto size = static_cast<uInt>(out - text.data());
+  return static_cast<std::uint32_t>(
+      ::crc32(::crc32(0, nullptr, 0), reinterpret_cast<const Bytef*>(text.data()), size));
+}
+
 struct BookOracle::State {
   void start_row(const MarketEvent& event, OrderBook& book) noexcept;
   void on_expected_level(const MarketEvent& event, OrderBook& book) noexcept;
   void on_expected_top(const MarketEvent& event, const OrderBook& book) noexcept;
   void adopt(const MarketEvent& event, OrderBook& book) noexcept;
   void finish_row() noexcept;
+  void on_expected_checksum(const MarketEvent& event, OrderBook& book) noexcept;
   void compare_top(const ExpectedTop& expected, const OrderBook& book) noexcept;
   void compare_waiting_tops(const OrderBook& book) noexcept;
 
+  Instrument instrument;
   OracleCounters counters;
 
   std::array<KnownDepth, 2> known;      // from the row before
@@ -128,6 +166,16 @@ void BookOracle::State::finish_row() noexcept {
   if (row_equal) ++counters.rows_equal;
 }
 
+void BookOracle::State::on_expected_checksum(const MarketEvent& event, OrderBook& book) noexcept {
+  if (!book.trusted() || !knows_decimals(instrument)) return;
+  ++counters.checksums_compared;
+  if (book_checksum(book, instrument) == event.order_id) {
+    ++counters.checksums_equal;
+  } else {
+    book.mark_wrong();
+  }
+}
+
 void BookOracle::State::compare_top(const ExpectedTop& expected, const OrderBook& book) noexcept {
   if (!book.trusted()) return;
   ++counters.top_compared;
@@ -171,7 +219,9 @@ void BookOracle::State::compare_waiting_tops(const OrderBook& book) noexcept {
   }
 }
 
-BookOracle::BookOracle() : state_(std::make_unique<State>()) {}
+BookOracle::BookOracle(const Instrument& instrument) : state_(std::make_unique<State>()) {
+  state_->instrument = instrument;
+}
 BookOracle::~BookOracle() = default;
 BookOracle::BookOracle(BookOracle&&) noexcept = default;
 BookOracle& BookOracle::operator=(BookOracle&&) noexcept = default;
@@ -188,6 +238,8 @@ void BookOracle::on_event(const MarketEvent& event, OrderBook& book) noexcept {
     if (event.side != Side::kBid) state.known[index_of(Side::kAsk)] = {};
   } else if (event.kind == EventKind::kExpectTop && has_side && !late) {
     state.on_expected_top(event, book);
+  } else if (event.kind == EventKind::kExpectChecksum && !late) {
+    state.on_expected_checksum(event, book);
   }
   if (event.end_of_update) {
     if (state.in_row) state.finish_row();

@@ -1,11 +1,13 @@
-// Compares a rebuilt book with what the feed itself says about it (kExpectLevel, kExpectTop), and
-// adopts levels that could not be known from the feed (LOBSTER: depth revealed from below).
+// Compares a rebuilt book with what the feed itself says about it (kExpectLevel, kExpectTop,
+// kExpectChecksum), and adopts levels that could not be known from the feed (LOBSTER: depth
+// revealed from below).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 
+#include "events/instrument.h"
 #include "events/market_event.h"
 #include "features/order_book.h"
 
@@ -21,6 +23,8 @@ struct OracleCounters {
   std::uint64_t levels_adopted = 0;  // could not be known; taken over, not compared
   std::uint64_t top_compared = 0;    // best bid and ask, price and size, at the same update id
   std::uint64_t top_equal = 0;
+  std::uint64_t checksums_compared = 0;
+  std::uint64_t checksums_equal = 0;
   std::uint64_t top_evicted = 0;  // dropped because kPendingTopsMax newer than the book waited
   friend bool operator==(const OracleCounters&, const OracleCounters&) = default;
 };
@@ -29,7 +33,8 @@ class BookOracle {
  public:
   static constexpr std::size_t kPendingTopsMax = 1024;
 
-  BookOracle();
+  // The instrument's decimals are needed for checksums alone.
+  explicit BookOracle(const Instrument& instrument = {});
   ~BookOracle();
   BookOracle(BookOracle&&) noexcept;
   BookOracle& operator=(BookOracle&&) noexcept;
@@ -45,6 +50,9 @@ class BookOracle {
   //
   // Tops: two kExpectTop events (one a side) of one `sequence`, compared with the book once both
   // stand at that update id, whichever comes first, and only while the book is trusted.
+  //
+  // Checksums: compared at once, while the book is trusted and the instrument's decimals are known.
+  // A book that fails one is wrong: it is not trusted anymore until the next snapshot.
   void on_event(const MarketEvent& event, OrderBook& book) noexcept;
   const OracleCounters& counters() const noexcept;
 
@@ -52,5 +60,10 @@ class BookOracle {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// CRC32 (ISO-HDLC, as zlib's) over the ten best levels of each side, asks before bids, best first:
+// price and quantity in the instrument's decimals, without point and leading zeros. Source: Kraken,
+// "Book checksum". Only for instruments whose decimals are known.
+std::uint32_t book_checksum(const OrderBook& book, const Instrument& instrument) noexcept;
 
 }  // namespace tocsin

@@ -5,6 +5,7 @@
 
 #include <initializer_list>
 #include <utility>
+#include <vector>
 
 #include "base/allocation_counter.h"
 #include "features/event_builder.h"
@@ -226,6 +227,58 @@ TEST(BookOracle, KeepsABoundedNumberOfTopsNewerThanTheBook) {
   EXPECT_EQ(feed.oracle.counters().top_evicted, 5U);
   EXPECT_EQ(feed.oracle.counters().top_compared, BookOracle::kPendingTopsMax);
   EXPECT_EQ(feed.oracle.counters().top_equal, BookOracle::kPendingTopsMax);
+}
+
+// The worked example of Kraken's guide "Book checksum (WebSocket v2)".
+TEST(BookOracle, ComputesTheChecksumOfKrakensGuide) {
+  struct Level {
+    std::int64_t price_tenths;
+    std::int64_t quantity_e8;
+  };
+  const std::vector<Level> bids = {{452835, 10000000}, {452834, 154582015}, {452821, 10000000},
+                                   {452810, 10000000}, {452803, 154592586}, {452790, 7990000},
+                                   {452776, 3310103},  {452775, 30000000},  {452773, 154602737},
+                                   {452766, 15445238}};
+  const std::vector<Level> asks = {{452852, 100000},    {452864, 154571953}, {452866, 154571109},
+                                   {452896, 154560911}, {452902, 15890660},  {452918, 154553491},
+                                   {452947, 4454749},   {452961, 35380000},  {452975, 9945542},
+                                   {452995, 18772827}};
+  Instrument instrument;
+  instrument.price_decimals = 1;
+  instrument.quantity_decimals = 8;
+  Feed feed{.book = OrderBook(), .oracle = BookOracle(instrument)};
+  feed(clear().flag(Quality::kSnapshot));
+  for (const Side side : {Side::kBid, Side::kAsk}) {
+    for (const Level& level : side == Side::kBid ? bids : asks) {
+      EventBuilder event = set_level().side(side);
+      event.event.price_nanos = level.price_tenths * 100'000'000;
+      event.event.quantity_nanos = level.quantity_e8 * 10;
+      feed(event);
+    }
+  }
+  feed(EventBuilder(EventKind::kExpectChecksum).order(3'310'070'434).end());
+  EXPECT_EQ(feed.oracle.counters().checksums_compared, 1U);
+  EXPECT_EQ(feed.oracle.counters().checksums_equal, 1U);
+  EXPECT_TRUE(feed.book.trusted());
+
+  feed(EventBuilder(EventKind::kExpectChecksum).order(3'310'070'435).end());
+  EXPECT_EQ(feed.oracle.counters().checksums_equal, 1U);
+  EXPECT_FALSE(feed.book.trusted());
+  // A book known to be wrong is not compared; a snapshot heals it.
+  feed(EventBuilder(EventKind::kExpectChecksum).order(3'310'070'434).end());
+  EXPECT_EQ(feed.oracle.counters().checksums_compared, 2U);
+  feed(clear().flag(Quality::kSnapshot).end());
+  EXPECT_TRUE(feed.book.trusted());
+  feed(EventBuilder(EventKind::kExpectChecksum).order(0).end());  // of nothing
+  EXPECT_EQ(feed.oracle.counters().checksums_equal, 2U);
+}
+
+TEST(BookOracle, ComparesNoChecksumWhereTheDecimalsAreNotKnown) {
+  Feed feed;
+  feed(clear().flag(Quality::kSnapshot).end());
+  feed(EventBuilder(EventKind::kExpectChecksum).order(5).end());
+  EXPECT_EQ(feed.oracle.counters().checksums_compared, 0U);
+  EXPECT_TRUE(feed.book.trusted());
 }
 
 }  // namespace

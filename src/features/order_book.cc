@@ -35,7 +35,8 @@ bool is_in_range(std::int64_t price_nanos) noexcept {
 // Whether an event's sequence is one of the book's own series.
 bool counts_updates(EventKind kind) noexcept {
   return kind != EventKind::kTrade && kind != EventKind::kStatus &&
-         kind != EventKind::kExpectLevel && kind != EventKind::kExpectTop;
+         kind != EventKind::kExpectLevel && kind != EventKind::kExpectTop &&
+         kind != EventKind::kExpectChecksum;
 }
 
 constexpr std::uint8_t kBothSides = 3;
@@ -487,6 +488,7 @@ void OrderBook::mark_complete() noexcept {
 }
 TradingStatus OrderBook::status() const noexcept { return state_->status; }
 std::uint64_t OrderBook::update_id() const noexcept { return state_->update_id; }
+void OrderBook::mark_wrong() noexcept { state_->distrust(); }
 const BookChanges& OrderBook::changes() const noexcept { return state_->changes; }
 const OrderBookCounters& OrderBook::counters() const noexcept { return state_->counters; }
 std::size_t OrderBook::memory_bytes() const noexcept {

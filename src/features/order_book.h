@@ -111,6 +111,8 @@ class OrderBook {
   bool trusted() const noexcept;
   // For feeds that begin with an empty book (ITCH from the start of the day): trusted from now on.
   void mark_complete() noexcept;
+  // The feed itself contradicts the book: untrusted from now on, until the next snapshot.
+  void mark_wrong() noexcept;
   TradingStatus status() const noexcept;
   // `sequence` of the last event at an end_of_update that was applied; trades, statuses and what
   // the feed expects leave it as it is, for venues number these in series of their own.

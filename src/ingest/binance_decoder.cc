@@ -2,40 +2,20 @@
 #include "ingest/binance_decoder.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "ingest/decoders.h"
+#include "ingest/grid_finder.h"
+#include "ingest/kraken_decoder.h"
 
 namespace tocsin {
-namespace {
-
-// The largest power of ten, at most one unit, that divides all values given. Not the divisor
-// itself: Binance's steps are powers of ten, and a few levels may all lie on multiples of two or
-// five.
-class GridFinder {
- public:
-  void add(std::int64_t nanos) noexcept { divisor_ = std::gcd(divisor_, nanos); }
-  std::int64_t step_nanos() const noexcept {
-    std::int64_t step = kLargestStepNanos;
-    while (step > 1 && divisor_ % step != 0) step /= 10;
-    return step;
-  }
-
- private:
-  static constexpr std::int64_t kLargestStepNanos = 1'000'000'000;
-  std::int64_t divisor_ = 0;
-};
-
-}  // namespace
-
 bool looks_like_binance(std::span<const std::byte> head) noexcept {
   std::size_t digits = 0;
   while (digits < head.size() && head[digits] >= std::byte{'0'} && head[digits] <= std::byte{'9'}) {
     ++digits;
   }
   return digits > 0 && digits + 1 < head.size() && head[digits] == std::byte{' '} &&
-         head[digits + 1] == std::byte{'{'};
+         head[digits + 1] == std::byte{'{'} && !looks_like_kraken(head);
 }
 
 Result<std::unique_ptr<Source>> make_binance_decoder(std::unique_ptr<ByteStream> stream,
@@ -57,6 +37,10 @@ SourceStatus BinanceDecoder::next(EventBatch& batch) noexcept {
   ++counters_.records;
   decode_line(line, batch);
   return yield(batch);
+}
+
+void BinanceDecoder::interrupt() noexcept {
+  for (const auto& state : states_) counters_.ignored += state->join.restart();
 }
 
 void BinanceDecoder::decode_line(std::string_view line, EventBatch& batch) {
@@ -143,7 +127,9 @@ MarketEvent BinanceDecoder::first_event(SymbolState& state) {
 void BinanceDecoder::on_depth(SymbolState& state, EventBatch& batch) {
   const MarketEvent first = first_event(state);
   if (!state.has_book) ++state.count_before_book;
-  count_join(state, state.join.on_diff(parser_.message(), first, batch));
+  const BinanceMessage& diff = parser_.message();
+  const UpdateIds ids{diff.first_update_id, diff.last_update_id, diff.previous_update_id};
+  count_join(state, state.join.on_diff(ids, diff.levels, first, batch));
 }
 
 void BinanceDecoder::on_snapshot(SymbolState& state, EventBatch& batch) {
@@ -151,7 +137,7 @@ void BinanceDecoder::on_snapshot(SymbolState& state, EventBatch& batch) {
   if (!state.has_book) {
     GridFinder prices;
     GridFinder quantities;
-    for (const BinanceLevel& level : snapshot.levels) {
+    for (const FeedLevel& level : snapshot.levels) {
       prices.add(level.price_nanos);
       quantities.add(level.quantity_nanos);
     }
@@ -163,7 +149,7 @@ void BinanceDecoder::on_snapshot(SymbolState& state, EventBatch& batch) {
   first.receive_time_ns = snapshot.receive_time_ns;
   first.record = counters_.records;
   first.instrument = state.instrument;
-  count_join(state, state.join.on_snapshot(snapshot, first, batch));
+  count_join(state, state.join.on_snapshot(snapshot.last_update_id, snapshot.levels, first, batch));
 }
 
 void BinanceDecoder::on_ticker(SymbolState& state, EventBatch& batch) {
@@ -181,7 +167,7 @@ void BinanceDecoder::on_ticker(SymbolState& state, EventBatch& batch) {
   if (!state.has_book) return pass_over(state);
   event.kind = EventKind::kExpectTop;
   event.sequence = ticker.last_update_id;
-  for (const BinanceLevel& level : ticker.levels) {
+  for (const FeedLevel& level : ticker.levels) {
     event.side = level.side;
     event.price_nanos = level.price_nanos;
     event.quantity_nanos = level.quantity_nanos;
@@ -224,7 +210,7 @@ void BinanceDecoder::pass_over(SymbolState& state) noexcept {
   ++counters_.ignored;
 }
 
-void BinanceDecoder::count_join(const SymbolState& state, const BinanceJoinFinding& finding) {
+void BinanceDecoder::count_join(const SymbolState& state, const BookJoinFinding& finding) {
   counters_.gaps += finding.gap_count;
   counters_.duplicates += finding.duplicate_count;
   counters_.out_of_order += finding.out_of_order_count;

@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ingest/binance_book_join.h"
 #include "ingest/binance_message.h"
+#include "ingest/book_join.h"
 #include "ingest/file_decoder.h"
 #include "ingest/gap_detector.h"
 
@@ -29,6 +29,7 @@ class BinanceDecoder final : public FileDecoder {
   BinanceDecoder(std::unique_ptr<ByteStream> stream, std::vector<std::string> symbols);
 
   SourceStatus next(EventBatch& batch) noexcept override;
+  void interrupt() noexcept override;
   std::vector<std::pair<std::string, std::uint64_t>> counts_by_type() const override;
 
  private:
@@ -39,7 +40,7 @@ class BinanceDecoder final : public FileDecoder {
     bool wanted = false;
     bool has_book = false;  // a snapshot has come: `instrument` is valid
     InstrumentId instrument = 0;
-    BinanceBookJoin join;
+    BookJoin join;
     GapDetector trades;
     std::uint64_t last_ticker_id = 0;
     std::array<std::int64_t, kKindCount> last_time_ns{};  // by kind: streams run side by side
@@ -62,7 +63,7 @@ class BinanceDecoder final : public FileDecoder {
   void on_ticker(SymbolState& state, EventBatch& batch);
   void on_trade(SymbolState& state, EventBatch& batch);
   void pass_over(SymbolState& state) noexcept;
-  void count_join(const SymbolState& state, const BinanceJoinFinding& finding);
+  void count_join(const SymbolState& state, const BookJoinFinding& finding);
   void note_gap(const SymbolState& state, std::string_view what, std::uint64_t id);
   void finish();
 

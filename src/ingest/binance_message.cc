@@ -312,7 +312,7 @@ BinanceParseStatus BinanceMessageParser::State::parse_levels(Field field, Side s
 
 BinanceParseStatus BinanceMessageParser::State::parse_level(element price, element quantity,
                                                             Side side) {
-  BinanceLevel level;
+  FeedLevel level;
   level.side = side;
   struct Number {
     element text;
@@ -355,7 +355,7 @@ BinanceMessageParser::~BinanceMessageParser() = default;
 
 BinanceParseStatus BinanceMessageParser::parse(std::string_view line) noexcept {
   // Everything is set back but the buffer of levels.
-  std::vector<BinanceLevel> levels = std::move(state_->message.levels);
+  std::vector<FeedLevel> levels = std::move(state_->message.levels);
   levels.clear();
   state_->message = BinanceMessage{};
   state_->message.levels = std::move(levels);

@@ -9,14 +9,9 @@
 #include <vector>
 
 #include "events/market_event.h"
+#include "ingest/book_join.h"
 
 namespace tocsin {
-
-struct BinanceLevel {
-  std::int64_t price_nanos = 0;
-  std::int64_t quantity_nanos = 0;
-  Side side = Side::kNone;
-};
 
 enum class BinanceMessageKind : std::uint8_t {
   kDepthUpdate,
@@ -38,7 +33,7 @@ struct BinanceMessage {
   bool buyer_is_maker = false;           // m
   bool market_trade = true;              // X is MARKET, or not there
   // Bids, then asks; a bookTicker has one of each, a trade has one in all (its price and quantity).
-  std::vector<BinanceLevel> levels;
+  std::vector<FeedLevel> levels;
 };
 
 enum class BinanceParseStatus : std::uint8_t {

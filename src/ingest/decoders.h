@@ -13,6 +13,10 @@ namespace tocsin {
 Result<std::unique_ptr<Source>> make_binance_decoder(std::unique_ptr<ByteStream> stream,
                                                      const FileSourceOptions& options);
 // `stream` is the message file; the book file is opened by options.orderbook_path or its name.
+// The decoder of a format that is made of lines, over any stream of them; kInvalidArgument for
+// formats that are not.
+Result<std::unique_ptr<Source>> make_line_decoder(std::unique_ptr<ByteStream> stream,
+                                                  const FileSourceOptions& options);
 Result<std::unique_ptr<Source>> make_lobster_decoder(std::unique_ptr<ByteStream> stream,
                                                      const FileSourceOptions& options);
 Result<std::unique_ptr<Source>> make_itch_decoder(std::unique_ptr<ByteStream> stream,
@@ -30,5 +34,11 @@ Result<std::unique_ptr<Source>> make_mdp3_decoder(std::unique_ptr<ByteStream> st
                                                   const FileSourceOptions& options);
 Result<std::unique_ptr<Source>> make_dbn_decoder(std::unique_ptr<ByteStream> stream,
                                                  const FileSourceOptions& options);
+
+// By the map at options.map_path.
+Result<std::unique_ptr<Source>> make_mapped_decoder(std::unique_ptr<ByteStream> stream,
+                                                    const FileSourceOptions& options);
+Result<std::unique_ptr<Source>> make_kraken_decoder(std::unique_ptr<ByteStream> stream,
+                                                    const FileSourceOptions& options);
 
 }  // namespace tocsin

@@ -9,7 +9,9 @@
 #include "ingest/capture_formats.h"
 #include "ingest/dbn_metadata.h"
 #include "ingest/decoders.h"
+#include "ingest/feed_map.h"
 #include "ingest/itch_feed_decoder.h"
+#include "ingest/kraken_decoder.h"
 #include "ingest/lobster_decoder.h"
 #include "ingest/packet_stream.h"
 #include "ingest/source.h"
@@ -29,6 +31,14 @@ struct FileFormat {
 template <FeedFormat kFormat>
 bool is_capture_of(std::span<const std::byte> head) noexcept {
   return capture_format_of(head) == kFormat;
+}
+
+// Any text may be such lines: only a map tells.
+bool is_never_told(std::span<const std::byte>) noexcept { return false; }
+
+bool is_mapped(const FileSourceOptions& options) noexcept {
+  return !options.map_path.empty() || options.format == FeedFormat::kJsonLines ||
+         options.format == FeedFormat::kCsv;
 }
 
 // In the order in which they are tried; no file fits two of them.
@@ -52,6 +62,14 @@ constexpr std::array kFileFormats = {
                is_capture_of<FeedFormat::kPitch>, make_pitch_decoder},
     FileFormat{FeedFormat::kMdp3, "mdp3", "a capture of CME MDP 3.0",
                is_capture_of<FeedFormat::kMdp3>, make_mdp3_decoder},
+    FileFormat{FeedFormat::kKraken, "kraken",
+               "a connection line of Kraken, or lines of a local time and a message of its book or "
+               "trade channel",
+               looks_like_kraken, make_kraken_decoder},
+    FileFormat{FeedFormat::kJsonLines, "json_lines", "a map, for lines of JSON", is_never_told,
+               make_mapped_decoder},
+    FileFormat{FeedFormat::kCsv, "csv", "a map, for rows of cells", is_never_told,
+               make_mapped_decoder},
 };
 
 // Enough for the longest first line that is looked at, and for some packets of a capture.
@@ -116,6 +134,16 @@ Result<std::span<const std::byte>> head_of(ByteStream& stream) {
 
 std::string_view feed_format_name(FeedFormat format) noexcept { return row_of(format).name; }
 
+std::span<const std::string_view> feed_format_names() noexcept {
+  static constexpr auto kNames = [] {
+    std::array<std::string_view, kFileFormats.size()> names;
+    for (const FileFormat& row : kFileFormats)
+      names[static_cast<std::size_t>(row.format)] = row.name;
+    return names;
+  }();
+  return kNames;
+}
+
 Result<FeedFormat> feed_format_from_name(std::string_view name) {
   std::string known;
   for (const FileFormat& format : kFileFormats) {
@@ -135,8 +163,28 @@ Result<FeedFormat> detect_feed_format(const std::string& path) {
   return row->format;
 }
 
+Result<FeedFormat> feed_format_of(const FileSourceOptions& options) {
+  if (options.format.has_value()) return *options.format;
+  if (options.map_path.empty()) return detect_feed_format(options.path);
+  TOCSIN_ASSIGN_OR_RETURN(const FeedMap map, read_feed_map(options.map_path));
+  return map.is_csv ? FeedFormat::kCsv : FeedFormat::kJsonLines;
+}
+
+Result<std::unique_ptr<Source>> make_line_decoder(std::unique_ptr<ByteStream> stream,
+                                                  const FileSourceOptions& options) {
+  const FeedFormat format = options.format.value_or(FeedFormat::kJsonLines);
+  if (format != FeedFormat::kBinanceUsdm && format != FeedFormat::kKraken && !is_mapped(options)) {
+    return Error(ErrorCode::kInvalidArgument,
+                 "format " + std::string(feed_format_name(format)) +
+                     ": expected one whose messages are lines of text: binance_usdm, kraken or "
+                     "json_lines");
+  }
+  return row_of(format).make(std::move(stream), options);
+}
+
 Result<std::unique_ptr<Source>> open_file_source(const FileSourceOptions& options) {
   TOCSIN_ASSIGN_OR_RETURN(auto stream, open_byte_stream(options.path));
+  if (is_mapped(options)) return make_mapped_decoder(std::move(stream), options);
   TOCSIN_ASSIGN_OR_RETURN(const auto head, head_of(*stream));
   const FileFormat* fitting = row_that_fits(head);
   if (!options.format.has_value()) {

@@ -36,6 +36,10 @@ class PacedSource final : public Source {
   bool is_due() noexcept override;
   bool is_paced() const noexcept override { return true; }
   std::optional<std::int64_t> decode_ns() const noexcept override { return decode_ns_; }
+  void interrupt() noexcept override { source_->interrupt(); }
+  void resynchronise(InstrumentId instrument) noexcept override {
+    source_->resynchronise(instrument);
+  }
   const Error& error() const noexcept override { return source_->error(); }
   // These run ahead of the batches by the record that waits.
   const SourceCounters& counters() const noexcept override { return source_->counters(); }

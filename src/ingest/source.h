@@ -68,6 +68,12 @@ class Source {
   // told to, and is then complete.
   virtual bool is_live() const noexcept { return false; }
 
+  // The stream this reads from broke off and goes on later: nothing joins what came before, and
+  // what follows waits for a snapshot.
+  virtual void interrupt() noexcept {}
+  // The book of an instrument was found wrong: a live source fetches a snapshot, if it can.
+  virtual void resynchronise(InstrumentId /*instrument*/) noexcept {}
+
   // Valid after next() returned kError.
   virtual const Error& error() const noexcept = 0;
   virtual const SourceCounters& counters() const noexcept = 0;
@@ -90,9 +96,13 @@ enum class FeedFormat : std::uint8_t {
   kDbn,
   kIex,
   kPitch,
-  kMdp3
+  kMdp3,
+  kKraken,
+  kJsonLines,
+  kCsv
 };
 std::string_view feed_format_name(FeedFormat format) noexcept;  // "binance_usdm", "lobster", ...
+std::span<const std::string_view> feed_format_names() noexcept;  // in the order of FeedFormat
 Result<FeedFormat> feed_format_from_name(std::string_view name);
 
 struct FileSourceOptions {
@@ -100,6 +110,8 @@ struct FileSourceOptions {
   std::optional<FeedFormat> format;  // absent: told from the content
   // LOBSTER only: the book file; absent: "message" in the file's name replaced by "orderbook".
   std::string orderbook_path;
+  // JSON lines and CSV: the map of their fields (feed_map.h), which also tells which of the two.
+  std::string map_path;
   std::vector<std::string> symbols;  // empty: all
   // DBN only: the price step of instruments that have no definition record in the file; 0: 0.01.
   std::int64_t price_tick_nanos = 0;
@@ -112,6 +124,8 @@ struct FileSourceOptions {
 // Opens a plain, gzip or zstd file (told from its first bytes) and the decoder for its format.
 Result<std::unique_ptr<Source>> open_file_source(const FileSourceOptions& options);
 
+// The format of these options: as asked for, the map's, or told from the file's content.
+Result<FeedFormat> feed_format_of(const FileSourceOptions& options);
 // What a file is, from its first bytes after decompression; the error says what was looked for.
 Result<FeedFormat> detect_feed_format(const std::string& path);
 

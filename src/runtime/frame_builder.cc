@@ -14,7 +14,8 @@ FrameBuilder::FrameBuilder(const FeatureSchema& schema, const Source& source, co
 void FrameBuilder::add_key() noexcept {
   const auto instruments = source_.instruments();
   const std::size_t added = keys_.size();
-  keys_.push_back(Key{OrderBook(), BookOracle(), FeatureEngine(schema_, instruments[added])});
+  keys_.push_back(
+      Key{OrderBook(), BookOracle(instruments[added]), FeatureEngine(schema_, instruments[added])});
   for (const LeaderPair& pair : leaders_) {
     const bool follows = pair.symbol == instruments[added].symbol;
     if (!follows && pair.leader != instruments[added].symbol) continue;
@@ -38,6 +39,9 @@ void FrameBuilder::apply_to_book(const EventBatch& batch, std::size_t first,
     Key& key = key_of(batch[i].instrument);
     const QualityFlags noticed = key.book.apply(batch[i]);
     key.oracle.on_event(batch[i], key.book);
+    if (batch[i].kind == EventKind::kExpectChecksum && !key.book.trusted() &&
+        !noticed.has(Quality::kBookUntrusted)) [[unlikely]]
+      wrong_books_.push_back(batch[i].instrument);
     noticed_[i - first] = noticed;
     if (noticed.any()) [[unlikely]] {
       counters_.crossed += noticed.has(Quality::kCrossedBook) ? 1 : 0;
@@ -45,6 +49,13 @@ void FrameBuilder::apply_to_book(const EventBatch& batch, std::size_t first,
       counters_.unknown_orders += noticed.has(Quality::kUnknownOrder) ? 1 : 0;
     }
   }
+}
+
+bool FrameBuilder::take_wrong_book(InstrumentId& instrument) noexcept {
+  if (wrong_books_.empty()) return false;
+  instrument = wrong_books_.back();
+  wrong_books_.pop_back();
+  return true;
 }
 
 bool FrameBuilder::next_frame(const EventBatch& batch, std::size_t& index, FeatureFrame& frame,
@@ -86,6 +97,8 @@ OracleCounters FrameBuilder::oracle_counters() const noexcept {
     sum.levels_adopted += counters.levels_adopted;
     sum.top_compared += counters.top_compared;
     sum.top_equal += counters.top_equal;
+    sum.checksums_compared += counters.checksums_compared;
+    sum.checksums_equal += counters.checksums_equal;
   }
   return sum;
 }

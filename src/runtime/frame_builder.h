@@ -44,6 +44,9 @@ class FrameBuilder {
   bool next_frame(const EventBatch& batch, std::size_t& index, FeatureFrame& frame,
                   StageDurations& durations) noexcept;
 
+  // An instrument whose book the feed itself has contradicted since the last call; false: none.
+  bool take_wrong_book(InstrumentId& instrument) noexcept;
+
   // The book of an instrument that had an event; valid until the next call of next_frame().
   const OrderBook& book(InstrumentId instrument) const noexcept { return keys_[instrument].book; }
   std::size_t instrument_count() const noexcept { return keys_.size(); }
@@ -68,6 +71,7 @@ class FrameBuilder {
   std::vector<Key> keys_;              // by InstrumentId
   std::vector<QualityFlags> noticed_;  // what the book said to each event of the update at hand
   BookCounters counters_;
+  std::vector<InstrumentId> wrong_books_;  // not taken yet
 };
 
 }  // namespace tocsin

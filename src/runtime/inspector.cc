@@ -30,6 +30,11 @@ std::string_view venue_name(FeedFormat format) noexcept {
       return "Cboe PITCH";
     case FeedFormat::kMdp3:
       return "CME MDP 3.0";
+    case FeedFormat::kKraken:
+      return "Kraken";
+    case FeedFormat::kJsonLines:
+    case FeedFormat::kCsv:
+      return "by map";
   }
   return "";
 }
@@ -37,9 +42,7 @@ std::string_view venue_name(FeedFormat format) noexcept {
 Result<InspectReport> inspect_file(const FileSourceOptions& options, const Clock& clock,
                                    const std::function<void(const Progress&)>& on_progress) {
   FileSourceOptions opened = options;
-  if (!opened.format) {
-    TOCSIN_ASSIGN_OR_RETURN(opened.format, detect_feed_format(options.path));
-  }
+  TOCSIN_ASSIGN_OR_RETURN(opened.format, feed_format_of(options));
   TOCSIN_ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, open_file_source(opened));
   InspectReport report;
   report.format = *opened.format;
@@ -115,6 +118,8 @@ std::string inspect_json(const InspectReport& report) {
         {"levels_adopted", report.oracle.levels_adopted}}},
       {"top_of_book",
        {{"compared", report.oracle.top_compared}, {"equal", report.oracle.top_equal}}},
+      {"checksums",
+       {{"compared", report.oracle.checksums_compared}, {"equal", report.oracle.checksums_equal}}},
       {"faults", faults},
       {"error", report.end.ok() ? json() : json(report.end.error().message())},
   };

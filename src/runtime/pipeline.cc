@@ -43,6 +43,7 @@ Pipeline::Step Pipeline::step(const std::atomic<bool>& give_up) noexcept {
     durations = {};
   }
   if (!batch_.empty()) last_position_.record = batch_.back().record;
+  for (InstrumentId wrong = 0; builder_.take_wrong_book(wrong);) parts_.source.resynchronise(wrong);
   // While nothing is due, what later scores will need is computed. A source that is never due is
   // asked at once.
   const bool spins = options_.idle == IdlePolicy::kSpin && parts_.source.is_paced();

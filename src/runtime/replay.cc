@@ -88,6 +88,11 @@ Result<ReplayReport> replay_decision(const FoundDecision& found, const ReplayOpt
                                      const std::function<void(const Progress&)>& on_progress) {
   TOCSIN_ASSIGN_OR_RETURN(RunConfig config, config_from_record(found.run.config));
   config.source.pace = {};
+  if (config.source.is_live())
+    return Error(
+        ErrorCode::kFailedPrecondition,
+        config.source.file.path +
+            ": a live feed never comes a second time, its decisions cannot be derived again");
   if (!options.source_path.empty()) config.source.file.path = options.source_path;
   std::error_code failure;
   const std::uint64_t size_bytes = std::filesystem::file_size(config.source.file.path, failure);

@@ -101,9 +101,15 @@ LedgerRunStart run_start(const RunConfig& config, const RunHooks& hooks, const L
   start.config = recorded_config(config);
   start.tocsin_version = hooks.program_version;
   start.tocsin_commit = hooks.program_commit;
-  start.source_name = path.filename().string();
-  start.source_path = std::filesystem::absolute(path, ignored).string();
-  start.source_size_bytes = std::filesystem::file_size(path, ignored);
+  if (config.source.is_live()) {
+    // A live feed never comes a second time: each run of it is one of its own, and so are its ids.
+    start.source_name = fmt::format("{}@{}", config.source.file.path, start.unix_time_ns);
+    start.source_path = config.source.file.path;
+  } else {
+    start.source_name = path.filename().string();
+    start.source_path = std::filesystem::absolute(path, ignored).string();
+    start.source_size_bytes = std::filesystem::file_size(path, ignored);
+  }
   start.model_name = model.package.name;
   start.model_version = model.package.version;
   start.model_sha256 = model.package.model_sha256;
@@ -166,9 +172,13 @@ void log_choices(const RunConfig& config, const RunState& state) {
   const LoadedModel& model = state.scorer->model();
   const DecisionPolicyOptions& policy = state.policy->options();
   std::error_code ignored;
-  log_info(fmt::format("source {}, {}",
-                       std::filesystem::proximate(config.source.file.path, ignored).string(),
-                       pace_text(config.source.pace)));
+  const SourceConfig& source = config.source;
+  if (source.is_live())
+    log_info(fmt::format("source {}, live, until ctrl-C", source.file.path));
+  else
+    log_info(fmt::format("source {}, {}",
+                         std::filesystem::proximate(source.file.path, ignored).string(),
+                         pace_text(source.pace)));
   log_info(fmt::format("model {} on engine {} {} ({}), kernels {}, window {} steps of {} features",
                        model.title(), model.engine.name, model.engine.version,
                        determinism_name(model.engine.determinism), selected_isa(), model.steps(),
@@ -256,7 +266,8 @@ PipelineOutcome drive(Pipeline& pipeline, const RunState& state, const std::atom
       break;
     }
     if (stop != nullptr && stop->load(std::memory_order_relaxed)) {
-      outcome.end = RunEnd::kInterrupted;
+      // A live feed has no other end.
+      outcome.end = state.source->is_live() ? RunEnd::kComplete : RunEnd::kInterrupted;
       break;
     }
     const Pipeline::Step step = pipeline.step(progress.give_up);
@@ -387,6 +398,7 @@ Status close_outputs(RunState& state, const Pipeline& pipeline, SinkThread& sink
 }  // namespace
 
 Result<std::unique_ptr<Source>> open_source(const SourceConfig& config, Clock& clock) {
+  if (config.websocket.has_value()) return WebSocketSource::create(*config.websocket, clock);
   TOCSIN_ASSIGN_OR_RETURN(std::unique_ptr<Source> source, open_file_source(config.file));
   if (config.pace.is_set())
     source = std::make_unique<PacedSource>(std::move(source), clock, config.pace);

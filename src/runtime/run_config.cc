@@ -29,26 +29,66 @@ void require_text(YamlReader& reader, std::string_view key, std::string& value) 
   if (reader.has(key) && value.empty()) reader.fail(key, "a text that is not empty");
 }
 
-void read_source(YamlReader reader, const std::string& folder, SourceConfig& source) {
-  static constexpr std::array<std::string_view, 9> kFormats = {
-      "auto", "binance_usdm", "lobster", "itch50", "moldudp64", "dbn", "iex", "pitch", "mdp3"};
-  require_text(reader, "path", source.file.path);
-  source.file.path = resolved(source.file.path, folder);
-  std::size_t format = 0;
-  reader.read_choice("format", format, kFormats);
-  if (format > 0) source.file.format = static_cast<FeedFormat>(format - 1);
+void read_websocket(YamlReader reader, const std::string& folder, WebSocketSourceOptions& options) {
+  constexpr std::int64_t kPauseMsMax = 3'600'000;
+  constexpr std::int64_t kAttemptsMax = 1'000'000'000;
+  WebSocketConnectionOptions& connection = options.connection;
+  require_text(reader, "url", connection.url);
+  reader.read("subscribe", connection.subscribe);
+  reader.read("snapshot_url", options.snapshot_url);
+  reader.read("certificates", connection.certificates);
+  connection.certificates = resolved(connection.certificates, folder);
+  reader.read("idle_ms", connection.idle_ms, {.min = 1'000, .max = kPauseMsMax});
+  reader.read("pause_min_ms", options.pause_min_ms, {.min = 1, .max = kPauseMsMax});
+  reader.read("pause_max_ms", options.pause_max_ms, {.min = 1, .max = kPauseMsMax});
+  reader.read("attempts_max", options.attempts_max, {.min = 0, .max = kAttemptsMax});
+}
+
+// Where the data come from: a file, or one of the kinds of live feeds.
+void read_place(YamlReader& reader, const std::string& folder, SourceConfig& source) {
+  if (!reader.has("websocket")) {
+    require_text(reader, "path", source.file.path);
+    source.file.path = resolved(source.file.path, folder);
+    return;
+  }
+  read_websocket(reader.child("websocket"), folder, source.websocket.emplace());
+  source.file.path = source.websocket->connection.url;
+  reader.read("stale_after_intervals", source.stale_after_intervals, {.min = 0, .max = 1e6});
+  source.websocket->stale.after_intervals = source.stale_after_intervals;
+}
+
+void read_file(YamlReader& reader, const std::string& folder, SourceConfig& source) {
   reader.read("orderbook_path", source.file.orderbook_path);
   source.file.orderbook_path = resolved(source.file.orderbook_path, folder);
   reader.read("schema", source.file.schema_path);
   source.file.schema_path = resolved(source.file.schema_path, folder);
   reader.read("by_order", source.file.by_order);
-  reader.read("symbols", source.file.symbols);
   reader.read("price_tick_nanos", source.file.price_tick_nanos,
               {.min = 0, .max = kNanosPerUnit * 1'000'000});
   reader.read("speed", source.pace.speed, {.min = 0, .max = kSpeedMax});
   reader.read("records_per_s", source.pace.records_per_s, {.min = 0, .max = kRecordsPerSecondMax});
   if (source.pace.speed > 0 && source.pace.records_per_s > 0)
     reader.fail("records_per_s", "one of speed and records_per_s alone");
+}
+
+void read_source(YamlReader reader, const std::string& folder, SourceConfig& source) {
+  std::vector<std::string_view> formats = {"auto"};
+  const std::span<const std::string_view> names = feed_format_names();
+  formats.insert(formats.end(), names.begin(), names.end());
+  read_place(reader, folder, source);
+  std::size_t format = 0;
+  reader.read_choice("format", format, formats);
+  if (format > 0) source.file.format = static_cast<FeedFormat>(format - 1);
+  reader.read("map", source.file.map_path);
+  source.file.map_path = resolved(source.file.map_path, folder);
+  if (source.is_live()) {
+    if (format == 0 && source.file.map_path.empty())
+      reader.fail("format", "the format of a live feed, which nothing tells");
+  } else {
+    read_file(reader, folder, source);
+  }
+  reader.read("symbols", source.file.symbols);
+  if (source.is_live()) source.websocket->feed = source.file;
 }
 
 void read_features(YamlReader reader, std::vector<LeaderPair>& leaders) {

@@ -114,8 +114,29 @@ TEST(RunConfig, EffectiveValuesReadBackTheSame) {
   EXPECT_EQ(without_marks(recorded_config(*again)), without_marks(recorded_config(*config)));
 }
 
+TEST(RunConfig, ReadsALiveFeedInPlaceOfAFile) {
+  const auto live = [](const std::string& source) {
+    return parse_run_config(with("  path: feed.gz\n", source), "t", "/folder");
+  };
+  const Result<RunConfig> config = live(
+      "  format: kraken\n  stale_after_intervals: 20\n  symbols: [XBT/USD]\n"
+      "  websocket: {url: 'wss://ws.kraken.com', subscribe: ['{}'], pause_min_ms: 7}\n");
+  ASSERT_TRUE(config.ok()) << config.error().message();
+  ASSERT_TRUE(config->source.is_live());
+  EXPECT_EQ(config->source.websocket->connection.url, "wss://ws.kraken.com");
+  EXPECT_EQ(config->source.websocket->pause_min_ms, 7);
+  EXPECT_EQ(config->source.websocket->feed.format, FeedFormat::kKraken);
+  EXPECT_EQ(config->source.websocket->feed.symbols, std::vector<std::string>{"XBT/USD"});
+  EXPECT_EQ(config->source.websocket->stale.after_intervals, 20);
+  // Nothing tells what a wire carries; it has no pace, and comes from one place.
+  EXPECT_FALSE(live("  websocket: {url: 'ws://x'}\n").ok());
+  EXPECT_FALSE(live("  format: kraken\n  speed: 2\n  websocket: {url: 'ws://x'}\n").ok());
+  EXPECT_FALSE(live("  format: kraken\n  path: x\n  websocket: {url: 'ws://x'}\n").ok());
+  EXPECT_FALSE(live("  format: kraken\n  websocket: {}\n").ok());
+}
+
 TEST(RunConfig, EveryBundledConfigurationIsGood) {
-  for (const char* name : {"btcusdt.yaml", "aapl.yaml"}) {
+  for (const char* name : {"btcusdt.yaml", "aapl.yaml", "kraken_live.yaml"}) {
     const Result<RunConfig> config = read_run_config(tocsin_source_path("config/") + name);
     EXPECT_TRUE(config.ok()) << config.error().message();
   }

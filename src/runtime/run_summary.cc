@@ -117,8 +117,10 @@ std::string run_summary_json(const RunSummary& summary) {
       {"out_of_order", summary.input.out_of_order},
       {"feed", feed_json(summary)},
       {"book",
-       {{"rows_compared", summary.oracle.rows_compared + summary.oracle.top_compared},
-        {"rows_equal", summary.oracle.rows_equal + summary.oracle.top_equal},
+       {{"rows_compared", summary.oracle.rows_compared + summary.oracle.top_compared +
+                              summary.oracle.checksums_compared},
+        {"rows_equal",
+         summary.oracle.rows_equal + summary.oracle.top_equal + summary.oracle.checksums_equal},
         {"levels_compared", summary.oracle.levels_compared},
         {"levels_equal", summary.oracle.levels_equal}}},
       {"frames", summary.frames},

@@ -53,6 +53,9 @@ Error bad_samples(const std::string& path, const std::string& what) {
 Status visit_windows(const SourceConfig& config, const ModelPackage& package, Clock& clock,
                      const OnFeedFrame& on_frame, const OnProgress& on_progress) {
   TOCSIN_ASSIGN_OR_RETURN(const FeatureSchema schema, check_feature_schema(package));
+  if (config.is_live())
+    return Error(ErrorCode::kFailedPrecondition,
+                 config.file.path + ": a live feed; samples are taken from a recording");
   SourceConfig unpaced = config;
   unpaced.pace = {};
   TOCSIN_ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, open_source(unpaced, clock));

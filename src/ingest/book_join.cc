@@ -1,5 +1,5 @@
 // Every diff takes the same path, whether it is new or was held: the checks are made once, there.
-#include "ingest/binance_book_join.h"
+#include "ingest/book_join.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,7 +7,7 @@
 namespace tocsin {
 namespace {
 
-MarketEvent level_event(const MarketEvent& first, const BinanceLevel& level) noexcept {
+MarketEvent level_event(const MarketEvent& first, const FeedLevel& level) noexcept {
   MarketEvent event = first;
   event.kind = EventKind::kSetLevel;
   event.side = level.side;
@@ -18,42 +18,41 @@ MarketEvent level_event(const MarketEvent& first, const BinanceLevel& level) noe
 
 }  // namespace
 
-BinanceJoinFinding BinanceBookJoin::on_diff(const BinanceMessage& diff, const MarketEvent& first,
-                                            EventBatch& batch) {
+BookJoinFinding BookJoin::on_diff(const UpdateIds& ids, std::span<const FeedLevel> levels,
+                                  const MarketEvent& first, EventBatch& batch) {
   MarketEvent event = first;
-  event.sequence = diff.last_update_id;
+  event.sequence = ids.last;
   scratch_.clear();
-  for (const BinanceLevel& level : diff.levels) scratch_.push_back(level_event(event, level));
+  for (const FeedLevel& level : levels) scratch_.push_back(level_event(event, level));
   if (!scratch_.empty()) scratch_.back().end_of_update = true;
-  BinanceJoinFinding finding;
-  const HeldDiff ids{
-      diff.first_update_id, diff.last_update_id, diff.previous_update_id, 0, 0, false};
+  BookJoinFinding finding;
   if (phase_ == Phase::kNoSnapshot) {
-    hold(ids, scratch_, finding);
+    hold({.ids = ids}, scratch_, finding);
   } else {
-    take(ids, scratch_, finding, batch);
+    take({.ids = ids}, scratch_, finding, batch);
   }
   return finding;
 }
 
-BinanceJoinFinding BinanceBookJoin::on_snapshot(const BinanceMessage& snapshot,
-                                                const MarketEvent& first, EventBatch& batch) {
-  BinanceJoinFinding finding;
+BookJoinFinding BookJoin::on_snapshot(std::uint64_t last_update_id,
+                                      std::span<const FeedLevel> levels, const MarketEvent& first,
+                                      EventBatch& batch) {
+  BookJoinFinding finding;
   const bool whole = phase_ == Phase::kJoined || phase_ == Phase::kJoining;
-  if (whole && snapshot.last_update_id < last_update_id_) {
+  if (whole && last_update_id < last_update_id_) {
     finding.ignored_count = 1;  // the book is past it, and whole
     return finding;
   }
   MarketEvent event = first;
-  event.sequence = snapshot.last_update_id;
+  event.sequence = last_update_id;
   event.quality |= Quality::kSnapshot;
   event.kind = EventKind::kClear;
   batch.push_back(event);
-  for (const BinanceLevel& level : snapshot.levels) batch.push_back(level_event(event, level));
+  for (const FeedLevel& level : levels) batch.push_back(level_event(event, level));
   batch.back().end_of_update = true;
 
   phase_ = Phase::kJoining;
-  last_update_id_ = snapshot.last_update_id;
+  last_update_id_ = last_update_id;
   owed_quality_ = {};
   std::swap(held_, replayed_);
   held_.clear();
@@ -70,10 +69,10 @@ BinanceJoinFinding BinanceBookJoin::on_snapshot(const BinanceMessage& snapshot,
   return finding;
 }
 
-void BinanceBookJoin::take(HeldDiff diff, std::span<const MarketEvent> events,
-                           BinanceJoinFinding& finding, EventBatch& batch) {
+void BookJoin::take(HeldDiff diff, std::span<const MarketEvent> events, BookJoinFinding& finding,
+                    EventBatch& batch) {
   // What the snapshot holds already: "drop any event where u is < lastUpdateId".
-  if (phase_ == Phase::kJoining && diff.last_update_id < last_update_id_) {
+  if (phase_ == Phase::kJoining && diff.ids.last < last_update_id_) {
     if (!diff.yielded) ++finding.ignored_count;
     return;
   }
@@ -88,26 +87,26 @@ void BinanceBookJoin::take(HeldDiff diff, std::span<const MarketEvent> events,
     if (!applies) batch.back().end_of_update = false;
   }
   if (!applies) return;
-  last_update_id_ = diff.last_update_id;
+  last_update_id_ = diff.ids.last;
   diff.yielded = true;
   if (phase_ == Phase::kBroken) hold(diff, events, finding);
 }
 
 // What is wrong with the diff, if anything; sets the phase that follows.
-QualityFlags BinanceBookJoin::judge(const HeldDiff& diff, BinanceJoinFinding& finding) noexcept {
+QualityFlags BookJoin::judge(const HeldDiff& diff, BookJoinFinding& finding) noexcept {
   if (phase_ == Phase::kJoining) {
     // Binance asks for U <= lastUpdateId <= u. Ids between pu and U belong to other symbols, so
     // that pu <= lastUpdateId leaves nothing out either (a recording may begin right there).
-    if (std::min(diff.first_update_id, diff.previous_update_id) <= last_update_id_) {
+    if (std::min(diff.ids.first, diff.ids.previous) <= last_update_id_) {
       phase_ = Phase::kJoined;
       return {};
     }
-  } else if (diff.previous_update_id == last_update_id_) {
+  } else if (diff.ids.previous == last_update_id_) {
     return {};
-  } else if (diff.last_update_id == last_update_id_) {
+  } else if (diff.ids.last == last_update_id_) {
     ++finding.duplicate_count;
     return Quality::kDuplicate;
-  } else if (diff.last_update_id < last_update_id_) {
+  } else if (diff.ids.last < last_update_id_) {
     ++finding.out_of_order_count;
     return Quality::kOutOfOrder;
   }
@@ -117,8 +116,7 @@ QualityFlags BinanceBookJoin::judge(const HeldDiff& diff, BinanceJoinFinding& fi
   return Quality::kGap;
 }
 
-void BinanceBookJoin::hold(HeldDiff diff, std::span<const MarketEvent> events,
-                           BinanceJoinFinding& finding) {
+void BookJoin::hold(HeldDiff diff, std::span<const MarketEvent> events, BookJoinFinding& finding) {
   if (held_.diffs.size() + held_.events.size() + events.size() >= kHeldMax) {
     finding.ignored_count += held_count();
     held_.clear();
@@ -129,7 +127,15 @@ void BinanceBookJoin::hold(HeldDiff diff, std::span<const MarketEvent> events,
   held_.events.insert(held_.events.end(), events.begin(), events.end());
 }
 
-std::uint64_t BinanceBookJoin::held_count() const noexcept {
+std::uint64_t BookJoin::restart() noexcept {
+  const std::uint64_t lost_count = held_count();
+  held_.clear();
+  phase_ = Phase::kNoSnapshot;
+  owed_quality_ = {};
+  return lost_count;
+}
+
+std::uint64_t BookJoin::held_count() const noexcept {
   return static_cast<std::uint64_t>(std::count_if(
       held_.diffs.begin(), held_.diffs.end(), [](const HeldDiff& diff) { return !diff.yielded; }));
 }
