@@ -101,7 +101,7 @@ enum class FeedFormat : std::uint8_t {
   kJsonLines,
   kCsv
 };
-std::string_view feed_format_name(FeedFormat format) noexcept;  // "binance_usdm", "lobster", ...
+std::string_view feed_format_name(FeedFormat format) noexcept;   // "binance_usdm", "lobster", ...
 std::span<const std::string_view> feed_format_names() noexcept;  // in the order of FeedFormat
 Result<FeedFormat> feed_format_from_name(std::string_view name);
 

@@ -102,8 +102,8 @@ void slide_max(const Window& window, std::size_t d, const T* channel, T lowest, 
     const std::size_t shift = k * window.dilation[d];
     const std::size_t pad = window.pad_before[d];
     const std::size_t begin = pad > shift ? pad - shift : 0;
-    const std::size_t end =
-        std::min(window.output[d], window.input[d] + pad > shift ? window.input[d] + pad - shift : 0);
+    const std::size_t end = std::min(
+        window.output[d], window.input[d] + pad > shift ? window.input[d] + pad - shift : 0);
     for (std::size_t i = begin; i < end; ++i) {
       const T value = channel[i + shift - pad];
       y[i] = is_above(value, y[i]) ? value : y[i];
