@@ -13,34 +13,12 @@
 
 #include "base/allocation_counter.h"
 #include "support/data_path.h"
+#include "support/float_tensor.h"
 
 namespace tocsin {
 namespace {
 
 using testing::HasSubstr;
-
-std::string fixture(const std::string& name) {
-  return tocsin_source_path("tests/data/models/") + name;
-}
-
-struct Tensor {
-  std::vector<std::int64_t> shape;
-  std::vector<float> values;
-
-  explicit Tensor(std::vector<std::int64_t> dimensions) : shape(std::move(dimensions)) {
-    std::size_t count = 1;
-    for (const std::int64_t dimension : shape) count *= static_cast<std::size_t>(dimension);
-    values.assign(count, 0.0F);
-  }
-  TensorView view() {
-    return {DataType::kFloat32, shape, values.data(), values.size() * sizeof(float)};
-  }
-};
-
-void fill(Tensor& tensor, std::mt19937_64& random) {
-  std::normal_distribution<float> normal;
-  for (float& value : tensor.values) value = normal(random);
-}
 
 // The engine of this machine. Set-up brings the library, so that its absence is a failure.
 class OnnxRuntimeEngineTest : public testing::Test {
@@ -71,7 +49,7 @@ TEST(OnnxRuntimeEngine, ConfiguredPathThatIsNotThereIsTheReason) {
   EXPECT_FALSE(info.found);
   EXPECT_THAT(info.reason, HasSubstr("TOCSIN_ONNXRUNTIME names /no/such/library.so: no such file"));
   EXPECT_THAT(info.reason, HasSubstr("run scripts/setup"));
-  const auto session = engine.load(fixture("double_plus_one.onnx"), {});
+  const auto session = engine.load(model_fixture("double_plus_one.onnx"), {});
   ASSERT_FALSE(session.ok());
   EXPECT_EQ(session.error().code(), ErrorCode::kUnavailable);
   EXPECT_THAT(session.error().message(), HasSubstr("/no/such/library.so"));
@@ -119,7 +97,7 @@ TEST_F(OnnxRuntimeEngineTest, FolderOfTheLibraryWillDo) {
 }
 
 TEST_F(OnnxRuntimeEngineTest, SignatureKeepsNamesTypesAndFreeDimensions) {
-  const auto session = load(fixture("burst_lstm/model.onnx"));
+  const auto session = load(model_fixture("burst_lstm/model.onnx"));
   ASSERT_NE(session, nullptr);
   const ModelSignature& signature = session->signature();
   ASSERT_EQ(signature.inputs.size(), 1U);
@@ -136,14 +114,14 @@ TEST_F(OnnxRuntimeEngineTest, EveryShapeGetsItsOwnValuesBack) {
   constexpr std::uint64_t kSeed = 20261130;
   SCOPED_TRACE(testing::Message() << "seed " << kSeed);
   std::mt19937_64 random(kSeed);
-  const auto session = load(fixture("double_plus_one.onnx"), {.batch_max = 8, .steps = 30});
+  const auto session = load(model_fixture("double_plus_one.onnx"), {.batch_max = 8, .steps = 30});
   ASSERT_NE(session, nullptr);
   for (int i = 0; i < 500; ++i) {
     const auto batch = static_cast<std::int64_t>(random() % 8 + 1);
     const auto steps = static_cast<std::int64_t>(random() % 5 + 28);
-    Tensor x({batch, steps, 2});
-    Tensor y({batch, steps, 2});
-    fill(x, random);
+    FloatTensor x({batch, steps, 2});
+    FloatTensor y({batch, steps, 2});
+    x.fill(random);
     ASSERT_TRUE(session->run(std::array{x.view()}, std::array{y.view()}))
         << session->error().message();
     for (std::size_t k = 0; k < x.values.size(); ++k)
@@ -152,7 +130,7 @@ TEST_F(OnnxRuntimeEngineTest, EveryShapeGetsItsOwnValuesBack) {
 }
 
 TEST_F(OnnxRuntimeEngineTest, AllElementTypesPassThrough) {
-  const auto session = load(fixture("all_types.onnx"));
+  const auto session = load(model_fixture("all_types.onnx"));
   ASSERT_NE(session, nullptr);
   const std::vector<std::int64_t> shape = {2};
   std::array<float, 2> f = {1.5F, -2.5F}, f_out{};
@@ -178,9 +156,9 @@ TEST_F(OnnxRuntimeEngineTest, AllElementTypesPassThrough) {
 }
 
 TEST_F(OnnxRuntimeEngineTest, TensorsThatDoNotFitAreRefusedByName) {
-  const auto session = load(fixture("burst_lstm/model.onnx"));
+  const auto session = load(model_fixture("burst_lstm/model.onnx"));
   ASSERT_NE(session, nullptr);
-  Tensor x({1, 30, 3}), narrow({1, 30, 2}), flat({30, 3}), y({1, 1});
+  FloatTensor x({1, 30, 3}), narrow({1, 30, 2}), flat({30, 3}), y({1, 1});
   const auto refused = [&](TensorView input, TensorView output) {
     EXPECT_FALSE(session->run(std::array{input}, std::array{output}));
     EXPECT_EQ(session->error().code(), ErrorCode::kInvalidArgument);
@@ -201,17 +179,17 @@ TEST_F(OnnxRuntimeEngineTest, TensorsThatDoNotFitAreRefusedByName) {
 }
 
 TEST_F(OnnxRuntimeEngineTest, OutputOfAnotherShapeThanTheModelsFails) {
-  const auto session = load(fixture("burst_lstm/model.onnx"));
+  const auto session = load(model_fixture("burst_lstm/model.onnx"));
   ASSERT_NE(session, nullptr);
-  Tensor x({2, 30, 3}), y({1, 1});
+  FloatTensor x({2, 30, 3}), y({1, 1});
   EXPECT_FALSE(session->run(std::array{x.view()}, std::array{y.view()}));
   EXPECT_FALSE(session->error().message().empty());
 }
 
 TEST_F(OnnxRuntimeEngineTest, FailureInsideARunIsToldAndTheNextRunWorks) {
-  const auto session = load(fixture("gather.onnx"));
+  const auto session = load(model_fixture("gather.onnx"));
   ASSERT_NE(session, nullptr);
-  Tensor x({4}), y({1});
+  FloatTensor x({4}), y({1});
   std::iota(x.values.begin(), x.values.end(), 10.0F);
   std::int64_t index = 99;
   const std::vector<std::int64_t> one = {1};
@@ -232,23 +210,24 @@ TEST_F(OnnxRuntimeEngineTest, ModelsItCannotTakeAreRefusedWithTheReason) {
     const auto session = engine_.load(path, {});
     return session.ok() ? std::string("loaded") : session.error().message();
   };
-  EXPECT_THAT(reason(fixture("unknown_operator.onnx")), HasSubstr("Frobnicate"));
-  EXPECT_THAT(reason(fixture("half_input.onnx")), HasSubstr("input 'x': element type"));
-  EXPECT_THAT(reason(fixture("sequence_output.onnx")), HasSubstr("output 'y': expected a tensor"));
-  EXPECT_THAT(reason(fixture("no_such_model.onnx")), HasSubstr("no_such_model.onnx"));
-  EXPECT_THAT(reason(fixture("burst_lstm/samples.npz")), HasSubstr("samples.npz"));
-  EXPECT_FALSE(engine_.load(fixture("gather.onnx"), {.thread_count = 0}).ok());
+  EXPECT_THAT(reason(model_fixture("unknown_operator.onnx")), HasSubstr("Frobnicate"));
+  EXPECT_THAT(reason(model_fixture("half_input.onnx")), HasSubstr("input 'x': element type"));
+  EXPECT_THAT(reason(model_fixture("sequence_output.onnx")),
+              HasSubstr("output 'y': expected a tensor"));
+  EXPECT_THAT(reason(model_fixture("no_such_model.onnx")), HasSubstr("no_such_model.onnx"));
+  EXPECT_THAT(reason(model_fixture("burst_lstm/samples.npz")), HasSubstr("samples.npz"));
+  EXPECT_FALSE(engine_.load(model_fixture("gather.onnx"), {.thread_count = 0}).ok());
 }
 
 TEST_F(OnnxRuntimeEngineTest, SessionOutlivesItsEngine) {
   std::unique_ptr<Session> session;
   {
     OnnxRuntimeEngine engine;
-    auto loaded = engine.load(fixture("double_plus_one.onnx"), {});
+    auto loaded = engine.load(model_fixture("double_plus_one.onnx"), {});
     ASSERT_TRUE(loaded.ok()) << loaded.error().message();
     session = std::move(*loaded);
   }
-  Tensor x({1, 1, 2}), y({1, 1, 2});
+  FloatTensor x({1, 1, 2}), y({1, 1, 2});
   EXPECT_TRUE(session->run(std::array{x.view()}, std::array{y.view()}));
   EXPECT_EQ(y.values[0], 1.0F);
 }
@@ -275,12 +254,12 @@ TEST_P(OnnxRuntimeReferenceModel, RowsDoNotDependOnTheirBatch) {
   constexpr std::uint64_t kSeed = 7;
   SCOPED_TRACE(testing::Message() << "seed " << kSeed);
   std::mt19937_64 random(kSeed);
-  Tensor x({7, steps, 64}), y({7, classes});
-  fill(x, random);
+  FloatTensor x({7, steps, 64}), y({7, classes});
+  x.fill(random);
   ASSERT_TRUE((*session)->run(std::array{x.view()}, std::array{y.view()}));
   const auto row_floats = static_cast<std::size_t>(steps) * 64;
   for (std::size_t row = 0; row < 7; ++row) {
-    Tensor one({1, steps, 64}), alone({1, classes});
+    FloatTensor one({1, steps, 64}), alone({1, classes});
     std::copy_n(x.values.begin() + static_cast<std::ptrdiff_t>(row * row_floats), row_floats,
                 one.values.begin());
     ASSERT_TRUE((*session)->run(std::array{one.view()}, std::array{alone.view()}));
@@ -302,7 +281,7 @@ TEST_P(OnnxRuntimeReferenceModel, AllocationsOfARunStayFew) {
   OnnxRuntimeEngine engine;
   auto session = engine.load(path, {.steps = steps});
   ASSERT_TRUE(session.ok()) << session.error().message();
-  Tensor x({1, steps, 64}), y({1, classes});
+  FloatTensor x({1, steps, 64}), y({1, classes});
   const auto allocations_of_a_run = [&] {
     const std::uint64_t before = allocation_count();
     EXPECT_TRUE((*session)->run(std::array{x.view()}, std::array{y.view()}));

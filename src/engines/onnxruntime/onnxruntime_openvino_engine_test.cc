@@ -10,27 +10,15 @@
 
 #include "engines/reference/reference_engine.h"
 #include "support/data_path.h"
+#include "support/float_tensor.h"
 
 namespace tocsin {
 namespace {
 
 using testing::HasSubstr;
 
-std::string fixture(const std::string& name) {
-  return tocsin_source_path("tests/data/models/") + name;
-}
-
-struct Tensor {
-  std::vector<std::int64_t> shape;
-  std::vector<float> values;
-
-  TensorView view() {
-    return {DataType::kFloat32, shape, values.data(), values.size() * sizeof(float)};
-  }
-};
-
 std::unique_ptr<Session> load(Engine& engine, const SessionOptions& options) {
-  auto session = engine.load(fixture("burst_lstm/model.onnx"), options);
+  auto session = engine.load(model_fixture("burst_lstm/model.onnx"), options);
   EXPECT_TRUE(session.ok()) << session.error().message();
   return session.ok() ? std::move(*session) : nullptr;
 }
@@ -62,7 +50,7 @@ TEST(OnnxRuntimeOpenVinoEngine, MissingLibraryIsTheReason) {
   EXPECT_FALSE(no_plugin.info().found);
   EXPECT_THAT(no_plugin.info().reason,
               HasSubstr("TOCSIN_ONNXRUNTIME_OPENVINO names /no/such/library.so: no such file"));
-  const auto session = no_plugin.load(fixture("double_plus_one.onnx"), {});
+  const auto session = no_plugin.load(model_fixture("double_plus_one.onnx"), {});
   ASSERT_FALSE(session.ok());
   EXPECT_EQ(session.error().code(), ErrorCode::kUnavailable);
   const OnnxRuntimeOpenVinoEngine no_runtime(nowhere, nowhere);
@@ -86,10 +74,10 @@ TEST_F(OnnxRuntimeOpenVinoEngineTest, EveryBatchGivesTheReferenceEnginesAnswer) 
     EXPECT_EQ(session->signature().inputs[0].shape, (std::vector<std::int64_t>{-1, -1, 3}));
     for (const std::int64_t batch : {3, 1, 6, 2, 7, 5, 4}) {
       const auto rows = static_cast<std::size_t>(batch);
-      Tensor x{{batch, 60, 3}, std::vector<float>(rows * 180)};
+      FloatTensor x({batch, 60, 3});
       for (float& value : x.values) value = normal(random);
-      Tensor y{{batch, 1}, std::vector<float>(rows)};
-      Tensor expected = y;
+      FloatTensor y({batch, 1});
+      FloatTensor expected = y;
       ASSERT_TRUE(reference->run(std::array{x.view()}, std::array{expected.view()}));
       ASSERT_TRUE(session->run(std::array{x.view()}, std::array{y.view()}))
           << session->error().message();
@@ -100,11 +88,11 @@ TEST_F(OnnxRuntimeOpenVinoEngineTest, EveryBatchGivesTheReferenceEnginesAnswer) 
 }
 
 TEST_F(OnnxRuntimeOpenVinoEngineTest, RefusesWhatItCannotTake) {
-  const auto unknown = engine_.load(fixture("unknown_operator.onnx"), {});
+  const auto unknown = engine_.load(model_fixture("unknown_operator.onnx"), {});
   ASSERT_FALSE(unknown.ok());
   EXPECT_THAT(unknown.error().message(), HasSubstr("Frobnicate"));
-  EXPECT_FALSE(engine_.load(fixture("gather.onnx"), {.precision = Precision::kInt8}).ok());
-  EXPECT_FALSE(engine_.load(fixture("gather.onnx"), {.thread_count = 0}).ok());
+  EXPECT_FALSE(engine_.load(model_fixture("gather.onnx"), {.precision = Precision::kInt8}).ok());
+  EXPECT_FALSE(engine_.load(model_fixture("gather.onnx"), {.thread_count = 0}).ok());
 }
 
 TEST_F(OnnxRuntimeOpenVinoEngineTest, SessionOutlivesItsEngine) {
@@ -114,8 +102,9 @@ TEST_F(OnnxRuntimeOpenVinoEngineTest, SessionOutlivesItsEngine) {
     session = load(engine, {.steps = 60});
   }
   ASSERT_NE(session, nullptr);
-  Tensor x{{1, 60, 3}, std::vector<float>(180, 0.5F)};
-  Tensor y{{1, 1}, std::vector<float>(1)};
+  FloatTensor x({1, 60, 3});
+  x.values.assign(180, 0.5F);
+  FloatTensor y({1, 1});
   EXPECT_TRUE(session->run(std::array{x.view()}, std::array{y.view()}));
   EXPECT_GT(y.values[0], 0.0F);
 }

@@ -10,34 +10,12 @@
 
 #include "engines/reference/reference_engine.h"
 #include "support/data_path.h"
+#include "support/float_tensor.h"
 
 namespace tocsin {
 namespace {
 
 using testing::HasSubstr;
-
-std::string fixture(const std::string& name) {
-  return tocsin_source_path("tests/data/models/") + name;
-}
-
-struct Tensor {
-  std::vector<std::int64_t> shape;
-  std::vector<float> values;
-
-  explicit Tensor(std::vector<std::int64_t> dimensions) : shape(std::move(dimensions)) {
-    std::size_t count = 1;
-    for (const std::int64_t dimension : shape) count *= static_cast<std::size_t>(dimension);
-    values.assign(count, 0.0F);
-  }
-  TensorView view() {
-    return {DataType::kFloat32, shape, values.data(), values.size() * sizeof(float)};
-  }
-};
-
-void fill(Tensor& tensor, std::mt19937_64& random) {
-  std::normal_distribution<float> normal;
-  for (float& value : tensor.values) value = normal(random);
-}
 
 std::unique_ptr<Session> load(Engine& engine, const std::string& path,
                               const SessionOptions& options = {}) {
@@ -71,7 +49,7 @@ TEST(OpenVinoEngine, ConfiguredPathThatIsNotThereIsTheReason) {
   EXPECT_FALSE(info.found);
   EXPECT_THAT(info.reason, HasSubstr("TOCSIN_OPENVINO names /no/such/library.so: no such file"));
   EXPECT_THAT(info.reason, HasSubstr("run scripts/setup"));
-  const auto session = engine.load(fixture("double_plus_one.onnx"), {});
+  const auto session = engine.load(model_fixture("double_plus_one.onnx"), {});
   ASSERT_FALSE(session.ok());
   EXPECT_EQ(session.error().code(), ErrorCode::kUnavailable);
 }
@@ -88,14 +66,14 @@ TEST_F(OpenVinoEngineTest, EveryShapeGetsItsOwnValuesBack) {
   SCOPED_TRACE(testing::Message() << "seed " << kSeed);
   std::mt19937_64 random(kSeed);
   const auto session =
-      load(engine_, fixture("double_plus_one.onnx"), {.batch_max = 8, .steps = 30});
+      load(engine_, model_fixture("double_plus_one.onnx"), {.batch_max = 8, .steps = 30});
   ASSERT_NE(session, nullptr);
   for (int i = 0; i < 500; ++i) {
     const auto batch = static_cast<std::int64_t>(random() % 10 + 1);
     const auto steps = static_cast<std::int64_t>(random() % 5 + 28);
-    Tensor x({batch, steps, 2});
-    Tensor y({batch, steps, 2});
-    fill(x, random);
+    FloatTensor x({batch, steps, 2});
+    FloatTensor y({batch, steps, 2});
+    x.fill(random);
     ASSERT_TRUE(session->run(std::array{x.view()}, std::array{y.view()}))
         << session->error().message();
     for (std::size_t k = 0; k < x.values.size(); ++k)
@@ -104,7 +82,7 @@ TEST_F(OpenVinoEngineTest, EveryShapeGetsItsOwnValuesBack) {
 }
 
 TEST_F(OpenVinoEngineTest, AllElementTypesPassThrough) {
-  const auto session = load(engine_, fixture("all_types.onnx"));
+  const auto session = load(engine_, model_fixture("all_types.onnx"));
   ASSERT_NE(session, nullptr);
   const std::vector<std::int64_t> shape = {2};
   std::array<float, 2> f = {1.5F, -2.5F}, f_out{};
@@ -129,13 +107,13 @@ TEST_F(OpenVinoEngineTest, AllElementTypesPassThrough) {
 }
 
 TEST_F(OpenVinoEngineTest, TensorsThatDoNotFitAreRefusedByName) {
-  const auto session = load(engine_, fixture("burst_lstm/model.onnx"));
+  const auto session = load(engine_, model_fixture("burst_lstm/model.onnx"));
   ASSERT_NE(session, nullptr);
   EXPECT_EQ(session->signature().inputs[0].name, "x");
   EXPECT_EQ(session->signature().inputs[0].shape, (std::vector<std::int64_t>{-1, -1, 3}));
   EXPECT_EQ(session->signature().outputs[0].name, "p");
   EXPECT_EQ(session->signature().outputs[0].shape, (std::vector<std::int64_t>{-1, 1}));
-  Tensor x({1, 30, 3}), narrow({1, 30, 2}), y({1, 1}), rows({2, 1});
+  FloatTensor x({1, 30, 3}), narrow({1, 30, 2}), y({1, 1}), rows({2, 1});
   EXPECT_FALSE(session->run(std::array{narrow.view()}, std::array{y.view()}));
   EXPECT_THAT(session->error().message(), HasSubstr("input 'x': expected shape [?,?,3]"));
   EXPECT_FALSE(session->run(std::array{x.view()}, std::array{rows.view()}));
@@ -149,21 +127,21 @@ TEST_F(OpenVinoEngineTest, ModelsItCannotTakeAreRefusedWithTheReason) {
     const auto session = engine_.load(path, {});
     return session.ok() ? std::string("loaded") : session.error().message();
   };
-  EXPECT_THAT(reason(fixture("unknown_operator.onnx")), HasSubstr("Frobnicate"));
-  EXPECT_THAT(reason(fixture("half_input.onnx")), HasSubstr("input 'x': element type"));
-  EXPECT_THAT(reason(fixture("no_such_model.onnx")), HasSubstr("no_such_model.onnx"));
-  EXPECT_FALSE(engine_.load(fixture("gather.onnx"), {.thread_count = 0}).ok());
-  EXPECT_FALSE(engine_.load(fixture("gather.onnx"), {.precision = Precision::kInt8}).ok());
+  EXPECT_THAT(reason(model_fixture("unknown_operator.onnx")), HasSubstr("Frobnicate"));
+  EXPECT_THAT(reason(model_fixture("half_input.onnx")), HasSubstr("input 'x': element type"));
+  EXPECT_THAT(reason(model_fixture("no_such_model.onnx")), HasSubstr("no_such_model.onnx"));
+  EXPECT_FALSE(engine_.load(model_fixture("gather.onnx"), {.thread_count = 0}).ok());
+  EXPECT_FALSE(engine_.load(model_fixture("gather.onnx"), {.precision = Precision::kInt8}).ok());
 }
 
 TEST_F(OpenVinoEngineTest, SessionOutlivesItsEngine) {
   std::unique_ptr<Session> session;
   {
     OpenVinoEngine engine;
-    session = load(engine, fixture("double_plus_one.onnx"));
+    session = load(engine, model_fixture("double_plus_one.onnx"));
     ASSERT_NE(session, nullptr);
   }
-  Tensor x({1, 1, 2}), y({1, 1, 2});
+  FloatTensor x({1, 1, 2}), y({1, 1, 2});
   EXPECT_TRUE(session->run(std::array{x.view()}, std::array{y.view()}));
   EXPECT_EQ(y.values[0], 1.0F);
 }
@@ -174,15 +152,15 @@ TEST_F(OpenVinoEngineTest, EveryBatchGivesTheReferenceEnginesAnswer) {
   SCOPED_TRACE(testing::Message() << "seed " << kSeed);
   std::mt19937_64 random(kSeed);
   ReferenceEngine reference_engine;
-  const std::string path = fixture("burst_lstm/model.onnx");
+  const std::string path = model_fixture("burst_lstm/model.onnx");
   const auto reference = load(reference_engine, path, {.batch_max = 7, .steps = 60});
   for (const int threads : {1, 2}) {
     const auto session =
         load(engine_, path, {.thread_count = threads, .batch_max = 6, .steps = 60});
     ASSERT_NE(session, nullptr);
     for (const std::int64_t batch : {3, 1, 6, 2, 7, 5, 4}) {
-      Tensor x({batch, 60, 3}), y({batch, 1}), expected({batch, 1});
-      fill(x, random);
+      FloatTensor x({batch, 60, 3}), y({batch, 1}), expected({batch, 1});
+      x.fill(random);
       ASSERT_TRUE(reference->run(std::array{x.view()}, std::array{expected.view()}));
       ASSERT_TRUE(session->run(std::array{x.view()}, std::array{y.view()}))
           << session->error().message();
@@ -198,15 +176,15 @@ TEST_F(OpenVinoEngineTest, PrecisionIsTheOneThatWasAskedFor) {
   const std::string path = tocsin_data_path("onnx_models/reference/lstm_attn.onnx");
   if (path.empty()) GTEST_SKIP() << "lstm_attn.onnx is not on this machine";
   std::mt19937_64 random(3);
-  Tensor x({1, 128, 64}), expected({1, 3});
-  fill(x, random);
+  FloatTensor x({1, 128, 64}), expected({1, 3});
+  x.fill(random);
   ReferenceEngine reference_engine;
   const auto reference = load(reference_engine, path);
   ASSERT_TRUE(reference->run(std::array{x.view()}, std::array{expected.view()}));
   for (const Precision precision : engine_.info().precisions) {
     const auto session = load(engine_, path, {.precision = precision});
     ASSERT_NE(session, nullptr);
-    Tensor y({1, 3});
+    FloatTensor y({1, 3});
     ASSERT_TRUE(session->run(std::array{x.view()}, std::array{y.view()}));
     float worst = 0;
     for (std::size_t i = 0; i < 3; ++i)
