@@ -32,7 +32,8 @@ ProtocolResult make_mdp3_protocol(const FileSourceOptions& options, FeedLedger& 
   MdpOptions mdp{.by_order = options.by_order};
   if (!options.schema_path.empty()) {
     TOCSIN_ASSIGN_OR_RETURN(const SbeSchema schema, SbeSchema::read_file(options.schema_path));
-    TOCSIN_ASSIGN_OR_RETURN(mdp.layout, MdpLayout::from_schema(schema));
+    TOCSIN_ASSIGN_OR_RETURN(MdpLayout layout, MdpLayout::from_schema(schema));
+    mdp.layout = std::make_shared<const MdpLayout>(std::move(layout));
   }
   return std::unique_ptr<PacketProtocol>(std::make_unique<MdpProtocol>(ledger, mdp));
 }

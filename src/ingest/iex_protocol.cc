@@ -83,7 +83,10 @@ PacketProtocol::Content IexProtocol::open_payload() {
     packet_fault_ = "a 17th channel; 16 are read";
     return Content::kMalformed;
   }
-  follow_session(header->session, header->first, header->send_time_ns);
+  if (!follow_session(header->session, header->first, header->send_time_ns)) {
+    ++ledger_.counts().duplicates;
+    return Content::kNone;
+  }
   sequence_ = header->first;
   messages_ = WireReader(datagram_.payload.subspan(kIexTpHeaderBytes, header->payload_bytes));
   message_count_ = header->message_count;
@@ -95,12 +98,13 @@ PacketProtocol::Content IexProtocol::open_payload() {
 
 // A new session numbers from one. So does a session sent anew under its old number: told by the
 // first number in a packet sent after all that came before (the copy of an old one was not).
-void IexProtocol::follow_session(std::uint32_t session, std::uint64_t first,
+bool IexProtocol::follow_session(std::uint32_t session, std::uint64_t first,
                                  std::int64_t send_time_ns) {
   const bool is_new = session != channel_->session;
   const bool is_anew = !is_new && first == 1 && channel_->sequences.started() &&
                        channel_->sequences.expected() > 1 &&
                        send_time_ns > channel_->last_send_time_ns;
+  if (is_new && send_time_ns < channel_->last_send_time_ns) return false;
   if (is_new || is_anew) {
     if (channel_->sequences.started()) {
       ++restart_count_;
@@ -110,6 +114,7 @@ void IexProtocol::follow_session(std::uint32_t session, std::uint64_t first,
     channel_->sequences.restart();
   }
   channel_->last_send_time_ns = std::max(channel_->last_send_time_ns, send_time_ns);
+  return true;
 }
 
 void IexProtocol::start_over() {

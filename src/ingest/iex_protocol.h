@@ -73,7 +73,8 @@ class IexProtocol final : public PacketProtocol {
   };
 
   Channel* find_channel(std::uint16_t protocol, std::uint32_t id);
-  void follow_session(std::uint32_t session, std::uint64_t first, std::int64_t send_time_ns);
+  // False for a packet of a session that has ended: the other line's late copy.
+  bool follow_session(std::uint32_t session, std::uint64_t first, std::int64_t send_time_ns);
   void start_over();
   void decode_message(std::span<const std::byte> bytes, std::uint64_t sequence, bool is_late,
                       EventBatch& batch);

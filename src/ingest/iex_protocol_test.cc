@@ -99,6 +99,19 @@ TEST(IexProtocol, FlagsAGapWhereASessionEndsWithoutAStart) {
   EXPECT_FALSE(decoded.events[2].quality.has(Quality::kGap));
 }
 
+TEST(IexProtocol, TakesNoLateCopyForTheNextSession) {
+  const DrainedSource decoded = decode({
+      iex_packet({.session = 7, .send_time_ns = 10}, {iex_level({}, {})}),
+      iex_packet({.session = 8, .send_time_ns = 20}, {iex_system_event('O'), iex_level({}, {})}),
+      iex_packet({.session = 7, .send_time_ns = 10}, {iex_level({}, {})}),
+      iex_packet({.session = 8, .first = 3, .send_time_ns = 30}, {iex_level({}, {})}),
+  });
+  EXPECT_EQ(decoded.by_type.at("session started over"), 1U);
+  EXPECT_EQ(decoded.counters.duplicates, 1U);
+  EXPECT_EQ(decoded.count(EventKind::kSetLevel), 3U);
+  EXPECT_FALSE(decoded.events.back().quality.any());
+}
+
 TEST(IexProtocol, StatesTheWholeTopOfABook) {
   const DrainedSource decoded = decode(
       {iex_packet(

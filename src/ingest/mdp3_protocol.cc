@@ -34,9 +34,10 @@ MessageCount count_messages(std::span<const std::byte> messages) noexcept {
 }  // namespace
 
 MdpProtocol::MdpProtocol(FeedLedger& ledger, const MdpOptions& options)
-    : PacketProtocol(ledger), options_(options), counts_(options_.layout.templates().size()) {
-  streams_.reserve(kStreamsMax);
-}
+    : PacketProtocol(ledger),
+      options_(options),
+      layout_(options_.layout ? *options_.layout : MdpLayout::built_in()),
+      counts_(layout_.templates().size()) {}
 
 PacketProtocol::Content MdpProtocol::open_payload() {
   if (datagram_.payload.size() < kPacketHeaderBytes) {
@@ -52,6 +53,7 @@ PacketProtocol::Content MdpProtocol::open_payload() {
   }
   sequence_ = header.little<std::uint32_t, 0>();
   stream_ = &stream_of(datagram_.destination, sequence_, header.little<std::uint64_t, 4>());
+  follow_week(*stream_);
   const SequenceFinding finding = stream_->sequences.check(sequence_);
   if (ledger_.count_sequence(finding).has(Quality::kGap)) {
     ++stream_->gap_count;
@@ -66,6 +68,24 @@ PacketProtocol::Content MdpProtocol::open_payload() {
   messages_ = WireReader(body);
   message_count_ = counted.count;
   return message_count_ > 0 ? Content::kMessages : Content::kNone;
+}
+
+// Channels number from one each week, and so do the reports of their securities. An hour without a
+// packet and the number one are a new week: what rested is not known anymore.
+void MdpProtocol::follow_week(Stream& stream) noexcept {
+  constexpr std::int64_t kHourNs = 3'600 * std::int64_t{1'000'000'000};
+  const bool is_new_week = sequence_ == 1 && stream.sequences.started() &&
+                           stream.sequences.expected() > 2 &&
+                           datagram_.receive_time_ns - stream.last_receive_time_ns > kHourNs;
+  stream.last_receive_time_ns = datagram_.receive_time_ns;
+  if (!is_new_week) return;
+  stream.sequences.restart();
+  for (Security& security : securities_) {
+    if (&streams_[security.stream] != &stream) continue;
+    lose_update(security);
+    security.has_report = false;
+    security.sequence = security.snapshot_sequence = 0;
+  }
 }
 
 // The two lines of a channel carry the same numbers and times of sending. A destination is taken
@@ -106,13 +126,13 @@ void MdpProtocol::decode_next(EventBatch& batch) {
     ledger_.count_malformed("a message whose size contradicts the packet's or its block's");
     return drop_rest_of_packet();
   }
-  const MdpTemplate* layout = options_.layout.find(template_id);
+  const MdpTemplate* layout = layout_.find(template_id);
   if (layout == nullptr) {
     ++unknown_template_count_;
     ++ledger_.counts().ignored;
     return;
   }
-  ++counts_[static_cast<std::size_t>(layout - options_.layout.templates().data())];
+  ++counts_[static_cast<std::size_t>(layout - layout_.templates().data())];
   Message message{.layout = *layout, .block = block, .groups = {}, .batch = batch};
   std::int64_t time_ns = 0;
   message.time_ns =
@@ -236,7 +256,7 @@ std::optional<PacketRange> MdpProtocol::range_of(
 std::vector<std::pair<std::string, std::uint64_t>> MdpProtocol::counts_by_type() const {
   std::vector<std::pair<std::string, std::uint64_t>> counts;
   for (std::size_t i = 0; i < counts_.size(); ++i) {
-    if (counts_[i] > 0) counts.emplace_back(options_.layout.templates()[i].name, counts_[i]);
+    if (counts_[i] > 0) counts.emplace_back(layout_.templates()[i].name, counts_[i]);
   }
   if (unknown_template_count_ > 0) {
     counts.emplace_back("message of an unknown template", unknown_template_count_);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,7 +22,7 @@
 namespace tocsin {
 
 struct MdpOptions {
-  MdpLayout layout = MdpLayout::built_in();
+  std::shared_ptr<const MdpLayout> layout = {};  // null: the one built in
   bool by_order = false;  // books of orders, where the feed has them; else of price levels
 };
 
@@ -64,6 +65,7 @@ class MdpProtocol final : public PacketProtocol {
   struct Stream {
     GapDetector sequences;
     std::uint32_t gap_count = 0;
+    std::int64_t last_receive_time_ns = 0;
     std::array<std::uint64_t, 64> recent_times{};  // of sending, by number modulo their count
   };
   // The repeating group of one message.
@@ -92,6 +94,7 @@ class MdpProtocol final : public PacketProtocol {
   enum class Outcome : std::uint8_t { kDecoded, kIgnored, kFiltered, kMalformed, kBadQuantity };
 
   Stream& stream_of(std::uint64_t destination, std::uint32_t sequence, std::uint64_t sent);
+  void follow_week(Stream& stream) noexcept;
   bool read_groups(WireReader& body, Message& message) const;
   Outcome decode_message(Message& message);
   Outcome decode_book(const Message& message);
@@ -130,8 +133,9 @@ class MdpProtocol final : public PacketProtocol {
   static void worsen(Outcome& outcome, Outcome other) noexcept;
 
   MdpOptions options_;
+  const MdpLayout& layout_;  // options_.layout, or the one built in
   std::map<std::uint64_t, std::size_t> stream_by_destination_;
-  std::vector<Stream> streams_;  // never more than reserved, so that pointers hold
+  std::vector<Stream> streams_;
   std::vector<Security> securities_;
   std::unordered_map<std::int32_t, std::uint32_t> security_by_id_;
   std::vector<std::uint32_t> updated_;  // securities of the event that is open

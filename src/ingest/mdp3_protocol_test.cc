@@ -234,6 +234,20 @@ TEST(MdpProtocol, EmptiesBooksWhenTheChannelStartsOver) {
   EXPECT_FALSE(decoded.events[3].quality.any()) << "report numbers begin anew";
 }
 
+TEST(MdpProtocol, BeginsANewWeekAtItsFirstNumber) {
+  constexpr std::int64_t kTwoHoursNs = 7'200'000'000'000;
+  const Bytes file = pcap_file(
+      {{1'000, udp_frame(mdp_packet(9, {mdp_book({entry(7, 0, 1, 100, 5)})}))},
+       {2'000, udp_frame(mdp_packet(1, {mdp_book({entry(1, 1, 1, 100, 6)})}, 77))},
+       {kTwoHoursNs, udp_frame(mdp_packet(1, {mdp_book({entry(1, 1, 1, 100, 7)})}, 78))}});
+  const DrainedSource decoded =
+      drain_made(make_mdp3_decoder(make_memory_stream("test.pcap", file), {}));
+  EXPECT_EQ(decoded.counters.duplicates, 1U) << "not an hour later";
+  ASSERT_EQ(decoded.events.size(), 2U);
+  EXPECT_EQ(decoded.events[1].quantity_nanos, 7 * kUnit);
+  EXPECT_TRUE(decoded.events[1].quality.has(Quality::kGap));
+}
+
 TEST(MdpProtocol, BuildsBooksOfOrdersWhereAsked) {
   const std::vector<Bytes> payloads = {
       mdp_packet(1, {mdp_book({entry(1, 0, 1, 100, 8)}, false,
@@ -353,7 +367,7 @@ TEST(MdpProtocol, ReadsTheLayoutsOfTheUsersSchema) {
   const auto layout = MdpLayout::from_schema(schema.value());
   ASSERT_TRUE(layout.ok()) << layout.error().message();
   FeedLedger ledger({});
-  MdpProtocol protocol(ledger, {.layout = layout.value()});
+  MdpProtocol protocol(ledger, {.layout = std::make_shared<const MdpLayout>(layout.value())});
   const Bytes level = FeedBytes()
                           .letter('1')
                           .little<std::uint8_t>(0)

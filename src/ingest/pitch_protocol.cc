@@ -9,7 +9,6 @@
 namespace tocsin {
 namespace {
 
-constexpr std::size_t kUnitsMax = 256;
 constexpr std::int64_t kHourNs = 3'600 * std::int64_t{1'000'000'000};
 
 struct UnitHeader {
@@ -32,9 +31,7 @@ std::optional<UnitHeader> read_header(std::span<const std::byte> payload) noexce
 
 }  // namespace
 
-PitchProtocol::PitchProtocol(FeedLedger& ledger) : PacketProtocol(ledger) {
-  units_.reserve(kUnitsMax);
-}
+PitchProtocol::PitchProtocol(FeedLedger& ledger) : PacketProtocol(ledger) {}
 
 PacketProtocol::Content PitchProtocol::open_payload() {
   const auto header = read_header(datagram_.payload);
@@ -54,7 +51,7 @@ PacketProtocol::Content PitchProtocol::open_payload() {
   return Content::kNone;
 }
 
-// Units number from one each day. An hour without a packet and the number one are a new day.
+// Units number from one each day. An hour without a message and the number one are a new day.
 void PitchProtocol::open_unit(std::uint32_t first) {
   GapDetector& sequences = unit_->sequences;
   const bool is_new_day = first == 1 && sequences.started() && sequences.expected() > 1 &&
@@ -67,7 +64,7 @@ void PitchProtocol::open_unit(std::uint32_t first) {
     for (Symbol& symbol : unit_->symbols) symbol.cleared = false;
   }
   if (!sequences.started()) unit_->from_start = first == 1;
-  unit_->last_receive_time_ns = datagram_.receive_time_ns;
+  if (message_count_ > 0) unit_->last_receive_time_ns = datagram_.receive_time_ns;
 }
 
 PitchProtocol::Unit& PitchProtocol::unit_of(std::uint8_t number) {

@@ -102,7 +102,7 @@ class PitchProtocol final : public PacketProtocol {
   void count_finding(const SequenceFinding& finding) noexcept;
 
   std::array<std::uint16_t, 256> unit_index_{};  // by number, plus one; 0: not seen
-  std::vector<Unit> units_;                      // never more than reserved, so that pointers hold
+  std::vector<Unit> units_;
   std::array<std::uint64_t, kPitchMessageTypes.size()> counts_{};
   std::uint64_t unknown_type_count_ = 0;
   std::uint64_t unknown_order_count_ = 0;

@@ -399,6 +399,7 @@ Status close_outputs(RunState& state, const Pipeline& pipeline, SinkThread& sink
 
 Result<std::unique_ptr<Source>> open_source(const SourceConfig& config, Clock& clock) {
   if (config.websocket.has_value()) return WebSocketSource::create(*config.websocket, clock);
+  if (config.udp.has_value()) return UdpSource::open(*config.udp, clock);
   TOCSIN_ASSIGN_OR_RETURN(std::unique_ptr<Source> source, open_file_source(config.file));
   if (config.pace.is_set())
     source = std::make_unique<PacedSource>(std::move(source), clock, config.pace);

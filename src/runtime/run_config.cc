@@ -44,8 +44,37 @@ void read_websocket(YamlReader reader, const std::string& folder, WebSocketSourc
   reader.read("attempts_max", options.attempts_max, {.min = 0, .max = kAttemptsMax});
 }
 
+// The lines of a feed carry the same; the first of them names it.
+void read_udp(YamlReader reader, UdpSourceOptions& options) {
+  constexpr std::int64_t kMillisMax = 3'600'000;
+  reader.require("lines", options.lines);
+  if (reader.has("lines") && (options.lines.empty() || options.lines.size() > UdpSource::kLinesMax))
+    reader.fail("lines", "one to four multicast groups with their ports");
+  for (const std::string& line : options.lines) {
+    if (!udp_address_from_text(line).ok())
+      reader.fail("lines", "IPv4 addresses with ports, as in 239.1.2.3:26477");
+  }
+  reader.read("interface", options.interface);
+  reader.read("request_server", options.request_server);
+  if (!options.request_server.empty() && !udp_address_from_text(options.request_server).ok())
+    reader.fail("request_server", "an IPv4 address with a port");
+  reader.read("hole_wait_ms", options.hole_wait_ms, {.min = 0, .max = kMillisMax});
+  reader.read("request_interval_ms", options.request_interval_ms, {.min = 1, .max = kMillisMax});
+  reader.read("heartbeat_timeout_ms", options.heartbeat_timeout_ms, {.min = 0, .max = kMillisMax});
+  reader.read("receive_buffer_bytes", options.receive_buffer_bytes,
+              {.min = 4096, .max = std::int64_t{1} << 30});
+}
+
+void read_udp_place(YamlReader& reader, SourceConfig& source) {
+  read_udp(reader.child("udp"), source.udp.emplace());
+  source.file.path = source.udp->lines.empty() ? "udp" : "udp://" + source.udp->lines.front();
+  reader.read("stale_after_intervals", source.stale_after_intervals, {.min = 0, .max = 1e6});
+  source.udp->stale.after_intervals = source.stale_after_intervals;
+}
+
 // Where the data come from: a file, or one of the kinds of live feeds.
 void read_place(YamlReader& reader, const std::string& folder, SourceConfig& source) {
+  if (reader.has("udp")) return read_udp_place(reader, source);
   if (!reader.has("websocket")) {
     require_text(reader, "path", source.file.path);
     source.file.path = resolved(source.file.path, folder);
@@ -60,9 +89,6 @@ void read_place(YamlReader& reader, const std::string& folder, SourceConfig& sou
 void read_file(YamlReader& reader, const std::string& folder, SourceConfig& source) {
   reader.read("orderbook_path", source.file.orderbook_path);
   source.file.orderbook_path = resolved(source.file.orderbook_path, folder);
-  reader.read("schema", source.file.schema_path);
-  source.file.schema_path = resolved(source.file.schema_path, folder);
-  reader.read("by_order", source.file.by_order);
   reader.read("price_tick_nanos", source.file.price_tick_nanos,
               {.min = 0, .max = kNanosPerUnit * 1'000'000});
   reader.read("speed", source.pace.speed, {.min = 0, .max = kSpeedMax});
@@ -79,6 +105,9 @@ void read_source(YamlReader reader, const std::string& folder, SourceConfig& sou
   std::size_t format = 0;
   reader.read_choice("format", format, formats);
   if (format > 0) source.file.format = static_cast<FeedFormat>(format - 1);
+  reader.read("schema", source.file.schema_path);
+  source.file.schema_path = resolved(source.file.schema_path, folder);
+  reader.read("by_order", source.file.by_order);
   reader.read("map", source.file.map_path);
   source.file.map_path = resolved(source.file.map_path, folder);
   if (source.is_live()) {
@@ -88,7 +117,8 @@ void read_source(YamlReader reader, const std::string& folder, SourceConfig& sou
     read_file(reader, folder, source);
   }
   reader.read("symbols", source.file.symbols);
-  if (source.is_live()) source.websocket->feed = source.file;
+  if (source.websocket.has_value()) source.websocket->feed = source.file;
+  if (source.udp.has_value()) source.udp->feed = source.file;
 }
 
 void read_features(YamlReader reader, std::vector<LeaderPair>& leaders) {

@@ -11,20 +11,22 @@
 #include "decision/decision_policy.h"
 #include "ingest/paced_source.h"
 #include "ingest/source.h"
+#include "ingest/udp_source.h"
 #include "ingest/websocket_source.h"
 #include "runtime/frame_builder.h"
 
 namespace tocsin {
 
 struct SourceConfig {
-  FileSourceOptions file;  // of a live feed: what decodes it; the path is its URL
+  FileSourceOptions file;  // of a live feed: what decodes it; the path names it
   Pace pace;
+  std::optional<UdpSourceOptions> udp = {};  // a live feed; its `feed` is `file`
+  double stale_after_intervals = 50;         // live: silence is stale after so many usual intervals
   std::vector<LeaderPair> leaders =
       {};  // of `features.leaders`: what goes with the source's symbols
   std::optional<WebSocketSourceOptions> websocket = {};  // a live feed; its `feed` is `file`
-  double stale_after_intervals = 50;  // live: silence is stale after so many usual intervals
 
-  bool is_live() const noexcept { return websocket.has_value(); }
+  bool is_live() const noexcept { return websocket.has_value() || udp.has_value(); }
 };
 
 struct ModelConfig {

@@ -71,6 +71,47 @@ TEST(RunConfig, ReadsWhichInstrumentFollowsWhich) {
   EXPECT_NE(error_of(text + "    - {symbol: SPY}\n"), "");
 }
 
+TEST(RunConfig, ReadsALiveFeedOverUdp) {
+  const std::string live = with("  path: feed.gz\n",
+                                "  format: moldudp64\n"
+                                "  symbols: [AAPL]\n"
+                                "  stale_after_intervals: 20\n"
+                                "  udp:\n"
+                                "    lines: [\"239.1.2.3:26477\", \"239.1.2.4:26478\"]\n"
+                                "    interface: lo\n"
+                                "    request_server: 10.0.0.1:27000\n"
+                                "    hole_wait_ms: 7\n");
+  const Result<RunConfig> config = parse_run_config(live, "test.yaml", "/folder");
+  ASSERT_TRUE(config.ok()) << config.error().message();
+  ASSERT_TRUE(config->source.is_live());
+  const UdpSourceOptions& udp = *config->source.udp;
+  EXPECT_EQ(udp.lines, (std::vector<std::string>{"239.1.2.3:26477", "239.1.2.4:26478"}));
+  EXPECT_EQ(udp.interface, "lo");
+  EXPECT_EQ(udp.request_server, "10.0.0.1:27000");
+  EXPECT_EQ(udp.hole_wait_ms, 7);
+  EXPECT_EQ(udp.stale.after_intervals, 20);
+  EXPECT_EQ(udp.feed.format, FeedFormat::kMoldUdp64);
+  EXPECT_EQ(udp.feed.symbols, std::vector<std::string>{"AAPL"});
+  EXPECT_EQ(config->source.file.path, "udp://239.1.2.3:26477");
+  EXPECT_NE(error_of(with("  path: feed.gz\n", "  udp:\n    lines: [\"239.1.2.3:1\"]\n")), "")
+      << "without a format";
+  EXPECT_NE(error_of(live + "source2: 1\n"), "");
+  std::string wrong = live;
+  wrong.replace(wrong.find("239.1.2.4:26478"), 15, "239.1.2.4");
+  EXPECT_NE(error_of(wrong).find("source.udp.lines"), std::string::npos) << error_of(wrong);
+}
+
+TEST(RunConfig, ReadsWhatCmeNeeds) {
+  const Result<RunConfig> config = parse_run_config(
+      with("  path: feed.gz\n",
+           "  path: cme.pcap\n  format: mdp3\n  schema: t.xml\n  by_order: true\n"),
+      "test.yaml", "/folder");
+  ASSERT_TRUE(config.ok()) << config.error().message();
+  EXPECT_EQ(config->source.file.schema_path, "/folder/t.xml");
+  EXPECT_TRUE(config->source.file.by_order);
+  EXPECT_EQ(config->source.file.format, FeedFormat::kMdp3);
+}
+
 TEST(RunConfig, RefusesValuesOutOfRange) {
   EXPECT_NE(error_of(with("output:\n", "decision:\n  threshold: 1.5\noutput:\n")), "");
   EXPECT_NE(error_of(with("output:\n", "decision:\n  cooldown_ms: -1\noutput:\n")), "");
