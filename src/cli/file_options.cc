@@ -6,7 +6,10 @@
 namespace tocsin {
 
 void FileArguments::add_to(CLI::App& command) {
-  command.add_option("FILE", path, "Market-data file; plain, gzip or zstd")->required();
+  command
+      .add_option("FILE", path,
+                  "Market-data file; plain, gzip, zstd or zip; a folder where a feed is one")
+      ->required();
   std::string formats = "auto";
   for (const std::string_view name : feed_format_names()) formats.append(", ").append(name);
   command.add_option("--format", format, formats + " (default: auto)");

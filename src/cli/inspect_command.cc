@@ -17,6 +17,19 @@ struct InspectOptions {
   bool json = false;
 };
 
+void add_snapshot_rows(const SnapshotCounters& snapshots, TextTable& table) {
+  if (snapshots.compared == 0) return;
+  table.add_row({"snapshots", equal_of_compared(snapshots.equal, snapshots.compared)});
+  table.add_row(
+      {"  of auctions", equal_of_compared(snapshots.auction_equal, snapshots.auction_compared)});
+  for (std::size_t i = 0; i < kSnapshotMismatchCount; ++i) {
+    if (snapshots.mismatches[i] == 0) continue;
+    const auto kind = static_cast<SnapshotMismatch>(i);
+    table.add_row({fmt::format("  {}", snapshot_mismatch_name(kind)),
+                   with_thousands(snapshots.mismatches[i])});
+  }
+}
+
 std::string report_text(const InspectReport& report) {
   const SourceCounters& source = report.source;
   TextTable table({"", ""});
@@ -52,6 +65,7 @@ std::string report_text(const InspectReport& report) {
   if (oracle.checksums_compared > 0)
     table.add_row(
         {"checksums", equal_of_compared(oracle.checksums_equal, oracle.checksums_compared)});
+  add_snapshot_rows(oracle.snapshots, table);
   std::string text = table.text();
   for (const InputFault& fault : report.faults)
     text += fmt::format("  record {}: {}\n", fault.record, fault.message);

@@ -36,7 +36,7 @@ bool is_in_range(std::int64_t price_nanos) noexcept {
 bool counts_updates(EventKind kind) noexcept {
   return kind != EventKind::kTrade && kind != EventKind::kStatus &&
          kind != EventKind::kExpectLevel && kind != EventKind::kExpectTop &&
-         kind != EventKind::kExpectChecksum;
+         kind != EventKind::kExpectChecksum && kind != EventKind::kExpectSnapshot;
 }
 
 constexpr std::uint8_t kBothSides = 3;
@@ -482,6 +482,7 @@ bool OrderBook::queue_position(std::uint64_t order_id, QueuePosition& position) 
 }
 
 bool OrderBook::trusted() const noexcept { return state_->trusted(); }
+void OrderBook::mark_suspect() noexcept { state_->distrust(); }
 void OrderBook::mark_complete() noexcept {
   state_->complete = true;
   state_->crossed = false;

@@ -109,6 +109,8 @@ class OrderBook {
   // crossed if the status is unknown, for then it may be an auction (CME's pre-opening is crossed
   // for an hour and says nothing). Crosses inside an update are normal and not looked at.
   bool trusted() const noexcept;
+  // What the feed says about the book does not agree with it: untrusted until the next snapshot.
+  void mark_suspect() noexcept;
   // For feeds that begin with an empty book (ITCH from the start of the day): trusted from now on.
   void mark_complete() noexcept;
   // The feed itself contradicts the book: untrusted from now on, until the next snapshot.

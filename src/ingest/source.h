@@ -99,7 +99,9 @@ enum class FeedFormat : std::uint8_t {
   kMdp3,
   kKraken,
   kJsonLines,
-  kCsv
+  kCsv,
+  kSseL2,
+  kSzseSnapshot
 };
 std::string_view feed_format_name(FeedFormat format) noexcept;  // "binance_usdm", "lobster", ...
 std::span<const std::string_view> feed_format_names() noexcept;  // in the order of FeedFormat

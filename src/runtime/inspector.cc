@@ -35,6 +35,10 @@ std::string_view venue_name(FeedFormat format) noexcept {
     case FeedFormat::kJsonLines:
     case FeedFormat::kCsv:
       return "by map";
+    case FeedFormat::kSseL2:
+      return "Shanghai Stock Exchange, level 2";
+    case FeedFormat::kSzseSnapshot:
+      return "Shenzhen Stock Exchange, 10-level snapshots";
   }
   return "";
 }
@@ -81,6 +85,22 @@ Result<InspectReport> inspect_file(const FileSourceOptions& options, const Clock
   return report;
 }
 
+namespace {
+
+nlohmann::json snapshots_json(const SnapshotCounters& counters) {
+  nlohmann::json by_kind = nlohmann::json::object();
+  for (std::size_t i = 0; i < kSnapshotMismatchCount; ++i) {
+    by_kind[snapshot_mismatch_name(static_cast<SnapshotMismatch>(i))] = counters.mismatches[i];
+  }
+  return {{"compared", counters.compared},
+          {"equal", counters.equal},
+          {"auction_compared", counters.auction_compared},
+          {"auction_equal", counters.auction_equal},
+          {"mismatches_by_kind", by_kind}};
+}
+
+}  // namespace
+
 std::string inspect_json(const InspectReport& report) {
   using nlohmann::json;
   const SourceCounters& source = report.source;
@@ -120,6 +140,7 @@ std::string inspect_json(const InspectReport& report) {
        {{"compared", report.oracle.top_compared}, {"equal", report.oracle.top_equal}}},
       {"checksums",
        {{"compared", report.oracle.checksums_compared}, {"equal", report.oracle.checksums_equal}}},
+      {"snapshots", snapshots_json(report.oracle.snapshots)},
       {"faults", faults},
       {"error", report.end.ok() ? json() : json(report.end.error().message())},
   };
