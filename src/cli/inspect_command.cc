@@ -34,6 +34,10 @@ std::string report_text(const InspectReport& report) {
   const SourceCounters& source = report.source;
   TextTable table({"", ""});
   table.add_row({"format", std::string(feed_format_name(report.format))});
+  if (!report.recorded_source.empty()) {
+    table.add_row(
+        {"recorded", fmt::format("{} ({})", report.recorded_source, report.recorded_format)});
+  }
   table.add_row({"venue", report.venue});
   std::string symbols;
   for (std::size_t i = 0; i < report.symbols.size() && i < 8; ++i)

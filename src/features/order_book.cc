@@ -466,6 +466,13 @@ std::size_t OrderBook::level_count(Side side) const noexcept { return state_->si
 
 std::size_t OrderBook::order_count() const noexcept { return state_->table.size(); }
 
+void OrderBook::append_queue(Side side, std::size_t rank, std::vector<QueuedOrder>& orders) const {
+  const BookSide& book_side = state_->side(side);
+  const std::uint32_t first = book_side[book_side.at_rank(rank)].queue_head;
+  for (std::uint32_t at = first; at != kNoSlot; at = state_->orders[at].next)
+    orders.push_back({state_->orders[at].id, state_->orders[at].quantity_nanos});
+}
+
 bool OrderBook::queue_position(std::uint64_t order_id, QueuePosition& position) const noexcept {
   const std::uint32_t slot = state_->table.find(order_id);
   if (slot == kNoSlot) return false;
@@ -482,7 +489,6 @@ bool OrderBook::queue_position(std::uint64_t order_id, QueuePosition& position) 
 }
 
 bool OrderBook::trusted() const noexcept { return state_->trusted(); }
-void OrderBook::mark_suspect() noexcept { state_->distrust(); }
 void OrderBook::mark_complete() noexcept {
   state_->complete = true;
   state_->crossed = false;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "events/market_event.h"
 
@@ -93,6 +94,14 @@ class OrderBook {
   std::size_t level_count(Side side) const noexcept;
   std::size_t order_count() const noexcept;
 
+  // The orders known by id at a level, by its rank, first in its queue first; behind what `orders`
+  // holds. What they leave of the level's quantity is anonymous.
+  struct QueuedOrder {
+    std::uint64_t id = 0;
+    std::int64_t quantity_nanos = 0;
+  };
+  void append_queue(Side side, std::size_t rank, std::vector<QueuedOrder>& orders) const;
+
   // Quantity ahead of an order in its queue and behind it; false if the order is unknown. O(queue).
   // Anonymous quantity counts as ahead: it rested before the feed's start.
   struct QueuePosition {
@@ -109,8 +118,6 @@ class OrderBook {
   // crossed if the status is unknown, for then it may be an auction (CME's pre-opening is crossed
   // for an hour and says nothing). Crosses inside an update are normal and not looked at.
   bool trusted() const noexcept;
-  // What the feed says about the book does not agree with it: untrusted until the next snapshot.
-  void mark_suspect() noexcept;
   // For feeds that begin with an empty book (ITCH from the start of the day): trusted from now on.
   void mark_complete() noexcept;
   // The feed itself contradicts the book: untrusted from now on, until the next snapshot.

@@ -112,7 +112,7 @@ void SnapshotOracle::give_up(std::size_t index, OrderBook& book) noexcept {
     kind = SnapshotMismatch::kQuantities;
   }
   ++counters_.mismatches[static_cast<std::size_t>(kind)];
-  if (!waiting.in_auction && book.trusted()) book.mark_suspect();
+  if (!waiting.in_auction && book.trusted()) book.mark_wrong();
   erase(index);
 }
 

@@ -16,6 +16,7 @@
 #include "ingest/kraken_decoder.h"
 #include "ingest/lobster_decoder.h"
 #include "ingest/packet_stream.h"
+#include "ingest/segment_source.h"
 #include "ingest/source.h"
 #include "ingest/sse_l2_decoder.h"
 #include "ingest/szse_snapshot_decoder.h"
@@ -57,6 +58,8 @@ struct FolderFormat {
 constexpr std::array kFolderFormats = {
     FolderFormat{FeedFormat::kSseL2, "sse_l2", "entrust.csv and trade.csv", looks_like_sse_l2,
                  open_sse_l2},
+    FolderFormat{FeedFormat::kRecording, "recording", "segments of Tocsin's own (000001.tseg)",
+                 looks_like_recording, open_recording},
 };
 
 // In the order in which they are tried; no file fits two of them.

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "ingest/segment_source.h"
 #include "runtime/run.h"
 
 namespace tocsin {
@@ -39,6 +40,8 @@ std::string_view venue_name(FeedFormat format) noexcept {
       return "Shanghai Stock Exchange, level 2";
     case FeedFormat::kSzseSnapshot:
       return "Shenzhen Stock Exchange, 10-level snapshots";
+    case FeedFormat::kRecording:
+      return "a recording";
   }
   return "";
 }
@@ -50,6 +53,11 @@ Result<InspectReport> inspect_file(const FileSourceOptions& options, const Clock
   TOCSIN_ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, open_file_source(opened));
   InspectReport report;
   report.format = *opened.format;
+  if (report.format == FeedFormat::kRecording) {
+    TOCSIN_ASSIGN_OR_RETURN(const RecordingHeader recorded, read_recording_header(opened.path));
+    report.recorded_source = recorded.source_name;
+    report.recorded_format = recorded.format;
+  }
   // Which frames there are does not depend on the features in them.
   const std::vector<std::string> cheapest = {"mid"};
   TOCSIN_ASSIGN_OR_RETURN(const FeatureSchema schema, FeatureSchema::from_names(cheapest));
@@ -112,6 +120,8 @@ std::string inspect_json(const InspectReport& report) {
   json root = {
       {"format", feed_format_name(report.format)},
       {"venue", report.venue},
+      {"recorded_source", report.recorded_source},
+      {"recorded_format", report.recorded_format},
       {"messages", source.records},
       {"events", source.events},
       {"by_type", by_type},

@@ -63,6 +63,9 @@ void read_file(YamlReader& reader, const std::string& folder, SourceConfig& sour
   reader.read("schema", source.file.schema_path);
   source.file.schema_path = resolved(source.file.schema_path, folder);
   reader.read("by_order", source.file.by_order);
+  std::int64_t from_time_ns = -1;
+  reader.read("from_time_ns", from_time_ns, {.min = -1, .max = INT64_MAX});
+  if (from_time_ns >= 0) source.file.from_time_ns = from_time_ns;
   reader.read("price_tick_nanos", source.file.price_tick_nanos,
               {.min = 0, .max = kNanosPerUnit * 1'000'000});
   reader.read("speed", source.pace.speed, {.min = 0, .max = kSpeedMax});
