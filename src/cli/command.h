@@ -37,6 +37,7 @@ void add_models_command(CLI::App& app, CommandContext& context);
 void add_plot_command(CLI::App& app, CommandContext& context);
 void add_precision_command(CLI::App& app, CommandContext& context);
 void add_quantize_command(CLI::App& app, CommandContext& context);
+void add_record_command(CLI::App& app, CommandContext& context);
 void add_replay_command(CLI::App& app, CommandContext& context);
 void add_run_command(CLI::App& app, CommandContext& context);
 // Below `tocsin bench`.

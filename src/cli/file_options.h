@@ -21,8 +21,10 @@ struct FileArguments {
   std::string schema_path;
   bool by_order = false;
   std::vector<std::string> symbols;
+  std::string from;  // a time in nanoseconds, or as inspect prints it
 
-  // FILE, --format, --orderbook, --map, --schema, --by-order and --symbol.
+  // FILE, --format, --orderbook, --map, --schema, --by-order, --symbol
+  // and --from.
   void add_to(CLI::App& command);
   Result<FileSourceOptions> source_options() const;
 };

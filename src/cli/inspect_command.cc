@@ -17,10 +17,27 @@ struct InspectOptions {
   bool json = false;
 };
 
+void add_snapshot_rows(const SnapshotCounters& snapshots, TextTable& table) {
+  if (snapshots.compared == 0) return;
+  table.add_row({"snapshots", equal_of_compared(snapshots.equal, snapshots.compared)});
+  table.add_row(
+      {"  of auctions", equal_of_compared(snapshots.auction_equal, snapshots.auction_compared)});
+  for (std::size_t i = 0; i < kSnapshotMismatchCount; ++i) {
+    if (snapshots.mismatches[i] == 0) continue;
+    const auto kind = static_cast<SnapshotMismatch>(i);
+    table.add_row({fmt::format("  {}", snapshot_mismatch_name(kind)),
+                   with_thousands(snapshots.mismatches[i])});
+  }
+}
+
 std::string report_text(const InspectReport& report) {
   const SourceCounters& source = report.source;
   TextTable table({"", ""});
   table.add_row({"format", std::string(feed_format_name(report.format))});
+  if (!report.recorded_source.empty()) {
+    table.add_row(
+        {"recorded", fmt::format("{} ({})", report.recorded_source, report.recorded_format)});
+  }
   table.add_row({"venue", report.venue});
   std::string symbols;
   for (std::size_t i = 0; i < report.symbols.size() && i < 8; ++i)
@@ -52,6 +69,7 @@ std::string report_text(const InspectReport& report) {
   if (oracle.checksums_compared > 0)
     table.add_row(
         {"checksums", equal_of_compared(oracle.checksums_equal, oracle.checksums_compared)});
+  add_snapshot_rows(oracle.snapshots, table);
   std::string text = table.text();
   for (const InputFault& fault : report.faults)
     text += fmt::format("  record {}: {}\n", fault.record, fault.message);

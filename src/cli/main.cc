@@ -36,6 +36,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", [] { return tocsin::version_text(); });
   tocsin::add_run_command(app, context);
   tocsin::add_inspect_command(app, context);
+  tocsin::add_record_command(app, context);
   tocsin::add_replay_command(app, context);
   tocsin::add_audit_command(app, context);
   tocsin::add_plot_command(app, context);

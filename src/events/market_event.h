@@ -38,6 +38,11 @@ enum class EventKind : std::uint8_t {
   kExpectLevel = 10,  // level `level_index` (0 is best) of `side` holds price and quantity;
                       // quantity 0: the side has no such level
   kExpectTop = 11,    // best of `side` at the book's update id `sequence`
+  // A picture that the venue took of its book at some moment near exchange_time_ns: the next
+  // `level_index` events are its kExpectLevel, best first on each side, a quantity of 0 where a
+  // side ends; `order_id` 1: of a moment before the instrument's next trade; 0: it does not say.
+  // In these levels `order_id` counts the orders (0: not said). See features/snapshot_oracle.h.
+  kExpectSnapshot = 14,
   // Nothing but the end of an update, whose last record changed no book (DBN: a fill). It carries
   // what all events carry, and end_of_update.
   kEndOfUpdate = 12,

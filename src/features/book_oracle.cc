@@ -94,6 +94,7 @@ struct BookOracle::State {
 
   Instrument instrument;
   OracleCounters counters;
+  SnapshotOracle snapshots{counters.snapshots};
 
   std::array<KnownDepth, 2> known;      // from the row before
   std::array<KnownDepth, 2> row_depth;  // from the row being read
@@ -228,6 +229,7 @@ BookOracle& BookOracle::operator=(BookOracle&&) noexcept = default;
 
 void BookOracle::on_event(const MarketEvent& event, OrderBook& book) noexcept {
   State& state = *state_;
+  if (state.snapshots.on_event(event, book)) return;
   const bool late =
       event.quality.has(Quality::kDuplicate) || event.quality.has(Quality::kOutOfOrder);
   const bool has_side = event.side != Side::kNone;

@@ -10,6 +10,7 @@
 #include "events/instrument.h"
 #include "events/market_event.h"
 #include "features/order_book.h"
+#include "features/snapshot_oracle.h"
 
 namespace tocsin {
 
@@ -26,6 +27,7 @@ struct OracleCounters {
   std::uint64_t checksums_compared = 0;
   std::uint64_t checksums_equal = 0;
   std::uint64_t top_evicted = 0;  // dropped because kPendingTopsMax newer than the book waited
+  SnapshotCounters snapshots{};   // pictures of a moment that is not quite known
   friend bool operator==(const OracleCounters&, const OracleCounters&) = default;
 };
 
@@ -54,6 +56,8 @@ class BookOracle {
   // Checksums: compared at once, while the book is trusted and the instrument's decimals are known.
   // A book that fails one is wrong: it is not trusted anymore until the next snapshot.
   void on_event(const MarketEvent& event, OrderBook& book) noexcept;
+  //
+  // Snapshots: see snapshot_oracle.h.
   const OracleCounters& counters() const noexcept;
 
  private:

@@ -36,7 +36,7 @@ bool is_in_range(std::int64_t price_nanos) noexcept {
 bool counts_updates(EventKind kind) noexcept {
   return kind != EventKind::kTrade && kind != EventKind::kStatus &&
          kind != EventKind::kExpectLevel && kind != EventKind::kExpectTop &&
-         kind != EventKind::kExpectChecksum;
+         kind != EventKind::kExpectChecksum && kind != EventKind::kExpectSnapshot;
 }
 
 constexpr std::uint8_t kBothSides = 3;
@@ -465,6 +465,13 @@ BookLevel OrderBook::level_at(Side side, std::int64_t price_nanos) const noexcep
 std::size_t OrderBook::level_count(Side side) const noexcept { return state_->side(side).size(); }
 
 std::size_t OrderBook::order_count() const noexcept { return state_->table.size(); }
+
+void OrderBook::append_queue(Side side, std::size_t rank, std::vector<QueuedOrder>& orders) const {
+  const BookSide& book_side = state_->side(side);
+  const std::uint32_t first = book_side[book_side.at_rank(rank)].queue_head;
+  for (std::uint32_t at = first; at != kNoSlot; at = state_->orders[at].next)
+    orders.push_back({state_->orders[at].id, state_->orders[at].quantity_nanos});
+}
 
 bool OrderBook::queue_position(std::uint64_t order_id, QueuePosition& position) const noexcept {
   const std::uint32_t slot = state_->table.find(order_id);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "events/market_event.h"
 
@@ -92,6 +93,14 @@ class OrderBook {
   BookLevel level_at(Side side, std::int64_t price_nanos) const noexcept;
   std::size_t level_count(Side side) const noexcept;
   std::size_t order_count() const noexcept;
+
+  // The orders known by id at a level, by its rank, first in its queue first; behind what `orders`
+  // holds. What they leave of the level's quantity is anonymous.
+  struct QueuedOrder {
+    std::uint64_t id = 0;
+    std::int64_t quantity_nanos = 0;
+  };
+  void append_queue(Side side, std::size_t rank, std::vector<QueuedOrder>& orders) const;
 
   // Quantity ahead of an order in its queue and behind it; false if the order is unknown. O(queue).
   // Anonymous quantity counts as ahead: it rested before the feed's start.

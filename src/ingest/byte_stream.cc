@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ingest/decompressor.h"
+#include "ingest/file_set.h"
 
 namespace tocsin {
 namespace {
@@ -128,12 +129,24 @@ class WindowedStream final : public ByteStream {
 
 }  // namespace
 
-Result<std::unique_ptr<ByteStream>> open_byte_stream(const std::string& path) {
-  auto raw = open_raw_file(path);
-  if (!raw.ok()) return raw.error().within(path);
-  auto stream = std::make_unique<WindowedStream>(path, std::move(raw).value());
+Result<std::unique_ptr<ByteStream>> make_raw_stream(std::string name,
+                                                    std::unique_ptr<RawInput> raw) {
+  auto stream = std::make_unique<WindowedStream>(std::move(name), std::move(raw));
   if (!stream->status().ok()) return stream->status().error();
   return std::unique_ptr<ByteStream>(std::move(stream));
+}
+
+Result<std::unique_ptr<ByteStream>> open_byte_stream(const std::string& path) {
+  if (is_zip_file(path)) {
+    TOCSIN_ASSIGN_OR_RETURN(const FileSet set, list_file_set(path));
+    if (set.names.size() == 1) return open_file_of_set(set, set.names.front());
+    return Error(ErrorCode::kInvalidArgument,
+                 path + ": a zip of " + std::to_string(set.names.size()) +
+                     " files that no format is told by; unpack it and name one of them");
+  }
+  auto raw = open_raw_file(path);
+  if (!raw.ok()) return raw.error().within(path);
+  return make_raw_stream(path, std::move(raw).value());
 }
 
 std::unique_ptr<ByteStream> make_memory_stream(std::string name, std::span<const std::byte> bytes) {

@@ -13,6 +13,8 @@
 
 namespace tocsin {
 
+class RawInput;
+
 class ByteStream {
  public:
   virtual ~ByteStream() = default;
@@ -37,8 +39,11 @@ class ByteStream {
 };
 
 // Plain, gzip (also of several members) or zstd (also of several frames), told from the first
-// bytes.
+// bytes; of a zip the only file in it.
 Result<std::unique_ptr<ByteStream>> open_byte_stream(const std::string& path);
+// The same over any raw bytes.
+Result<std::unique_ptr<ByteStream>> make_raw_stream(std::string name,
+                                                    std::unique_ptr<RawInput> raw);
 // The same over bytes in memory, which must outlive the stream; `name` stands in messages.
 std::unique_ptr<ByteStream> make_memory_stream(std::string name, std::span<const std::byte> bytes);
 

@@ -34,6 +34,12 @@ Result<std::unique_ptr<Source>> make_mdp3_decoder(std::unique_ptr<ByteStream> st
                                                   const FileSourceOptions& options);
 Result<std::unique_ptr<Source>> make_dbn_decoder(std::unique_ptr<ByteStream> stream,
                                                  const FileSourceOptions& options);
+Result<std::unique_ptr<Source>> make_szse_snapshot_decoder(std::unique_ptr<ByteStream> stream,
+                                                           const FileSourceOptions& options);
+// Shanghai level 2 is several files: options.path is their folder, or a zip of them.
+Result<std::unique_ptr<Source>> open_sse_l2(const FileSourceOptions& options);
+// A folder of segments, written by `tocsin record`.
+Result<std::unique_ptr<Source>> open_recording(const FileSourceOptions& options);
 
 // By the map at options.map_path.
 Result<std::unique_ptr<Source>> make_mapped_decoder(std::unique_ptr<ByteStream> stream,

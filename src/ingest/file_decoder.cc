@@ -6,6 +6,17 @@ namespace tocsin {
 FileDecoder::FileDecoder(std::unique_ptr<ByteStream> stream, std::vector<std::string> symbols)
     : FeedLedger(std::move(symbols)), stream_(std::move(stream)) {}
 
+void FileDecoder::count_row_fault(const RowFault& fault) {
+  ++(fault.is_quantity ? counters_.bad_quantity : counters_.malformed);
+  if (!keeps_faults()) return;
+  constexpr std::size_t kShownMax = 80;
+  std::string message(fault.what);
+  message += ", found \"";
+  message += fault.found.substr(0, kShownMax);
+  message += '"';
+  add_fault(std::move(message));
+}
+
 SourceStatus FileDecoder::yield(const EventBatch& batch) noexcept {
   counters_.events += batch.size();
   counters_.bytes = bytes_read();

@@ -10,6 +10,7 @@
 
 #include "ingest/byte_stream.h"
 #include "ingest/feed_ledger.h"
+#include "ingest/header_table.h"
 #include "ingest/source.h"
 
 namespace tocsin {
@@ -25,6 +26,8 @@ class FileDecoder : public Source, protected FeedLedger {
   double progress() const noexcept override { return stream_->progress(); }
 
  protected:
+  // Counts and keeps the fault of a table's row.
+  void count_row_fault(const RowFault& fault);
   // The way out of next() for a record: counts the batch's events and the bytes. Returns kEvents.
   SourceStatus yield(const EventBatch& batch) noexcept;
   // Ends the source: the error names path, record and byte offset. Returns kError.

@@ -2,7 +2,9 @@
 // here and one enumerator.
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <span>
+#include <system_error>
 #include <utility>
 
 #include "ingest/binance_decoder.h"
@@ -14,7 +16,10 @@
 #include "ingest/kraken_decoder.h"
 #include "ingest/lobster_decoder.h"
 #include "ingest/packet_stream.h"
+#include "ingest/segment_source.h"
 #include "ingest/source.h"
+#include "ingest/sse_l2_decoder.h"
+#include "ingest/szse_snapshot_decoder.h"
 
 namespace tocsin {
 namespace {
@@ -40,6 +45,22 @@ bool is_mapped(const FileSourceOptions& options) noexcept {
   return !options.map_path.empty() || options.format == FeedFormat::kJsonLines ||
          options.format == FeedFormat::kCsv;
 }
+
+// A feed of several files, told by its folder or zip.
+struct FolderFormat {
+  FeedFormat format;
+  std::string_view name;
+  std::string_view looked_for;
+  bool (*looks_like)(const std::string& path);
+  Result<std::unique_ptr<Source>> (*open)(const FileSourceOptions& options);
+};
+
+constexpr std::array kFolderFormats = {
+    FolderFormat{FeedFormat::kSseL2, "sse_l2", "entrust.csv and trade.csv", looks_like_sse_l2,
+                 open_sse_l2},
+    FolderFormat{FeedFormat::kRecording, "recording", "segments of Tocsin's own (000001.tseg)",
+                 looks_like_recording, open_recording},
+};
 
 // In the order in which they are tried; no file fits two of them.
 constexpr std::array kFileFormats = {
@@ -70,16 +91,54 @@ constexpr std::array kFileFormats = {
                make_mapped_decoder},
     FileFormat{FeedFormat::kCsv, "csv", "a map, for rows of cells", is_never_told,
                make_mapped_decoder},
+    FileFormat{FeedFormat::kSzseSnapshot, "szse_snapshot",
+               "a header MDDate,MDTime,SecurityID,… (Shenzhen's 10-level snapshots)",
+               looks_like_szse_snapshot, make_szse_snapshot_decoder},
 };
 
 // Enough for the longest first line that is looked at, and for some packets of a capture.
 constexpr std::size_t kHeadBytes = std::size_t{64} << 10;
 
-const FileFormat& row_of(FeedFormat format) noexcept {
+const FileFormat* row_of(FeedFormat format) noexcept {
   const auto* row = std::find_if(kFileFormats.begin(), kFileFormats.end(),
                                  [format](const FileFormat& f) { return f.format == format; });
-  TOCSIN_ASSERT(row != kFileFormats.end());
-  return *row;
+  return row == kFileFormats.end() ? nullptr : row;
+}
+
+const FolderFormat* folder_row_of(FeedFormat format) noexcept {
+  const auto* row = std::find_if(kFolderFormats.begin(), kFolderFormats.end(),
+                                 [format](const FolderFormat& f) { return f.format == format; });
+  return row == kFolderFormats.end() ? nullptr : row;
+}
+
+// Null also for a zip of one file, which is read as that file.
+const FolderFormat* folder_row_that_fits(const std::string& path) {
+  const auto* row = std::find_if(kFolderFormats.begin(), kFolderFormats.end(),
+                                 [&path](const FolderFormat& f) { return f.looks_like(path); });
+  return row == kFolderFormats.end() ? nullptr : row;
+}
+
+Error other_format(const std::string& path, FeedFormat asked, std::string_view found) {
+  return Error(ErrorCode::kInvalidArgument,
+               path + ": format " + std::string(feed_format_name(asked)) +
+                   " was asked for, but this is " + std::string(found));
+}
+
+Error unknown_folder(const std::string& path) {
+  std::string message = path + ": a folder of no known feed. Looked for:";
+  for (const FolderFormat& format : kFolderFormats) {
+    message += &format == kFolderFormats.begin() ? " " : "; ";
+    message += format.looked_for;
+    message += " (";
+    message += format.name;
+    message += ")";
+  }
+  return Error(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+bool is_folder(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
 }
 
 const FileFormat* row_that_fits(std::span<const std::byte> head) noexcept {
@@ -132,12 +191,20 @@ Result<std::span<const std::byte>> head_of(ByteStream& stream) {
 
 }  // namespace
 
-std::string_view feed_format_name(FeedFormat format) noexcept { return row_of(format).name; }
+std::string_view feed_format_name(FeedFormat format) noexcept {
+  const FileFormat* file = row_of(format);
+  if (file != nullptr) return file->name;
+  const FolderFormat* folder = folder_row_of(format);
+  TOCSIN_ASSERT(folder != nullptr);
+  return folder->name;
+}
 
 std::span<const std::string_view> feed_format_names() noexcept {
   static constexpr auto kNames = [] {
-    std::array<std::string_view, kFileFormats.size()> names;
+    std::array<std::string_view, kFileFormats.size() + kFolderFormats.size()> names;
     for (const FileFormat& row : kFileFormats)
+      names[static_cast<std::size_t>(row.format)] = row.name;
+    for (const FolderFormat& row : kFolderFormats)
       names[static_cast<std::size_t>(row.format)] = row.name;
     return names;
   }();
@@ -151,11 +218,19 @@ Result<FeedFormat> feed_format_from_name(std::string_view name) {
     known += known.empty() ? "" : ", ";
     known += format.name;
   }
+  for (const FolderFormat& format : kFolderFormats) {
+    if (format.name == name) return format.format;
+    known += ", ";
+    known += format.name;
+  }
   return Error(ErrorCode::kInvalidArgument,
                "no feed format \"" + std::string(name) + "\"; known: " + known);
 }
 
 Result<FeedFormat> detect_feed_format(const std::string& path) {
+  const FolderFormat* folder = folder_row_that_fits(path);
+  if (folder != nullptr) return folder->format;
+  if (is_folder(path)) return unknown_folder(path);
   TOCSIN_ASSIGN_OR_RETURN(const auto stream, open_byte_stream(path));
   TOCSIN_ASSIGN_OR_RETURN(const auto head, head_of(*stream));
   const FileFormat* row = row_that_fits(head);
@@ -179,10 +254,17 @@ Result<std::unique_ptr<Source>> make_line_decoder(std::unique_ptr<ByteStream> st
                      ": expected one whose messages are lines of text: binance_usdm, kraken or "
                      "json_lines");
   }
-  return row_of(format).make(std::move(stream), options);
+  return row_of(format)->make(std::move(stream), options);
 }
 
 Result<std::unique_ptr<Source>> open_file_source(const FileSourceOptions& options) {
+  const FolderFormat* folder = folder_row_that_fits(options.path);
+  if (folder == nullptr && options.format.has_value()) folder = folder_row_of(*options.format);
+  if (folder != nullptr) {
+    if (options.format.value_or(folder->format) == folder->format) return folder->open(options);
+    return other_format(options.path, *options.format, folder->name);
+  }
+  if (is_folder(options.path)) return unknown_folder(options.path);
   TOCSIN_ASSIGN_OR_RETURN(auto stream, open_byte_stream(options.path));
   if (is_mapped(options)) return make_mapped_decoder(std::move(stream), options);
   TOCSIN_ASSIGN_OR_RETURN(const auto head, head_of(*stream));
@@ -193,15 +275,14 @@ Result<std::unique_ptr<Source>> open_file_source(const FileSourceOptions& option
   }
   // A file that fits no format may still be what the user says it is: its head may be damaged. A
   // capture may hold several protocols.
-  const FileFormat& asked = row_of(*options.format);
+  const FileFormat* asked = row_of(*options.format);
+  TOCSIN_ASSERT(asked != nullptr);
   const bool both_captures =
-      fitting != nullptr && is_capture_format(fitting->format) && is_capture_format(asked.format);
-  if (fitting != nullptr && fitting != &asked && !both_captures) {
-    return Error(ErrorCode::kInvalidArgument, options.path + ": format " + std::string(asked.name) +
-                                                  " was asked for, but this is " +
-                                                  std::string(fitting->name));
+      fitting != nullptr && is_capture_format(fitting->format) && is_capture_format(asked->format);
+  if (fitting != nullptr && fitting != asked && !both_captures) {
+    return other_format(options.path, *options.format, fitting->name);
   }
-  return asked.make(std::move(stream), options);
+  return asked->make(std::move(stream), options);
 }
 
 }  // namespace tocsin

@@ -99,7 +99,10 @@ enum class FeedFormat : std::uint8_t {
   kMdp3,
   kKraken,
   kJsonLines,
-  kCsv
+  kCsv,
+  kSseL2,
+  kSzseSnapshot,
+  kRecording
 };
 std::string_view feed_format_name(FeedFormat format) noexcept;   // "binance_usdm", "lobster", ...
 std::span<const std::string_view> feed_format_names() noexcept;  // in the order of FeedFormat
@@ -119,6 +122,8 @@ struct FileSourceOptions {
   std::string schema_path;
   // CME MDP 3.0 only: books of orders, of a feed that has them; else of price levels.
   bool by_order = false;
+  // Tocsin's own recordings only: begin with the last segment that begins at or before this time.
+  std::optional<std::int64_t> from_time_ns{};
 };
 
 // Opens a plain, gzip or zstd file (told from its first bytes) and the decoder for its format.

@@ -37,10 +37,10 @@ void FrameBuilder::apply_to_book(const EventBatch& batch, std::size_t first,
                                  std::size_t last) noexcept {
   for (std::size_t i = first; i < last; ++i) {
     Key& key = key_of(batch[i].instrument);
-    const QualityFlags noticed = key.book.apply(batch[i]);
+    QualityFlags noticed = key.book.apply(batch[i]);
     key.oracle.on_event(batch[i], key.book);
-    if (batch[i].kind == EventKind::kExpectChecksum && !key.book.trusted() &&
-        !noticed.has(Quality::kBookUntrusted)) [[unlikely]]
+    // The feed's own word may have made the book a wrong one.
+    if (!key.book.trusted() && !noticed.has(Quality::kBookUntrusted)) [[unlikely]]
       wrong_books_.push_back(batch[i].instrument);
     noticed_[i - first] = noticed;
     if (noticed.any()) [[unlikely]] {
@@ -99,6 +99,7 @@ OracleCounters FrameBuilder::oracle_counters() const noexcept {
     sum.top_equal += counters.top_equal;
     sum.checksums_compared += counters.checksums_compared;
     sum.checksums_equal += counters.checksums_equal;
+    sum.snapshots += counters.snapshots;
   }
   return sum;
 }

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "ingest/segment_source.h"
 #include "runtime/run.h"
 
 namespace tocsin {
@@ -35,6 +36,12 @@ std::string_view venue_name(FeedFormat format) noexcept {
     case FeedFormat::kJsonLines:
     case FeedFormat::kCsv:
       return "by map";
+    case FeedFormat::kSseL2:
+      return "Shanghai Stock Exchange, level 2";
+    case FeedFormat::kSzseSnapshot:
+      return "Shenzhen Stock Exchange, 10-level snapshots";
+    case FeedFormat::kRecording:
+      return "a recording";
   }
   return "";
 }
@@ -46,6 +53,11 @@ Result<InspectReport> inspect_file(const FileSourceOptions& options, const Clock
   TOCSIN_ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, open_file_source(opened));
   InspectReport report;
   report.format = *opened.format;
+  if (report.format == FeedFormat::kRecording) {
+    TOCSIN_ASSIGN_OR_RETURN(const RecordingHeader recorded, read_recording_header(opened.path));
+    report.recorded_source = recorded.source_name;
+    report.recorded_format = recorded.format;
+  }
   // Which frames there are does not depend on the features in them.
   const std::vector<std::string> cheapest = {"mid"};
   TOCSIN_ASSIGN_OR_RETURN(const FeatureSchema schema, FeatureSchema::from_names(cheapest));
@@ -81,6 +93,22 @@ Result<InspectReport> inspect_file(const FileSourceOptions& options, const Clock
   return report;
 }
 
+namespace {
+
+nlohmann::json snapshots_json(const SnapshotCounters& counters) {
+  nlohmann::json by_kind = nlohmann::json::object();
+  for (std::size_t i = 0; i < kSnapshotMismatchCount; ++i) {
+    by_kind[snapshot_mismatch_name(static_cast<SnapshotMismatch>(i))] = counters.mismatches[i];
+  }
+  return {{"compared", counters.compared},
+          {"equal", counters.equal},
+          {"auction_compared", counters.auction_compared},
+          {"auction_equal", counters.auction_equal},
+          {"mismatches_by_kind", by_kind}};
+}
+
+}  // namespace
+
 std::string inspect_json(const InspectReport& report) {
   using nlohmann::json;
   const SourceCounters& source = report.source;
@@ -92,6 +120,8 @@ std::string inspect_json(const InspectReport& report) {
   json root = {
       {"format", feed_format_name(report.format)},
       {"venue", report.venue},
+      {"recorded_source", report.recorded_source},
+      {"recorded_format", report.recorded_format},
       {"messages", source.records},
       {"events", source.events},
       {"by_type", by_type},
@@ -120,6 +150,7 @@ std::string inspect_json(const InspectReport& report) {
        {{"compared", report.oracle.top_compared}, {"equal", report.oracle.top_equal}}},
       {"checksums",
        {{"compared", report.oracle.checksums_compared}, {"equal", report.oracle.checksums_equal}}},
+      {"snapshots", snapshots_json(report.oracle.snapshots)},
       {"faults", faults},
       {"error", report.end.ok() ? json() : json(report.end.error().message())},
   };

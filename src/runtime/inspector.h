@@ -19,6 +19,8 @@ namespace tocsin {
 
 struct InspectReport {
   FeedFormat format = FeedFormat::kBinanceUsdm;
+  std::string recorded_source;  // of a recording: the name and format of what was recorded
+  std::string recorded_format;
   std::string venue;  // what sent it, in words
   std::vector<std::pair<std::string, std::uint64_t>> by_type;
   std::vector<std::string> symbols;  // those that had an event

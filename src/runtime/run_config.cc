@@ -89,6 +89,9 @@ void read_place(YamlReader& reader, const std::string& folder, SourceConfig& sou
 void read_file(YamlReader& reader, const std::string& folder, SourceConfig& source) {
   reader.read("orderbook_path", source.file.orderbook_path);
   source.file.orderbook_path = resolved(source.file.orderbook_path, folder);
+  std::int64_t from_time_ns = -1;
+  reader.read("from_time_ns", from_time_ns, {.min = -1, .max = INT64_MAX});
+  if (from_time_ns >= 0) source.file.from_time_ns = from_time_ns;
   reader.read("price_tick_nanos", source.file.price_tick_nanos,
               {.min = 0, .max = kNanosPerUnit * 1'000'000});
   reader.read("speed", source.pace.speed, {.min = 0, .max = kSpeedMax});
