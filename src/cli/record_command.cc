@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 
 #include "cli/command.h"
 #include "cli/file_options.h"
 #include "cli/interruption.h"
 #include "cli/text_table.h"
+#include "ingest/segment_source.h"
 #include "runtime/recorder.h"
 #include "runtime/run.h"
 
@@ -53,12 +53,10 @@ Result<RecordReport> record(const RecordArguments& arguments, const CommandConte
   SegmentWriterOptions options;
   options.folder = arguments.output;
   options.segment_bytes_max = arguments.segment_bytes;
-  options.source_name = std::filesystem::path(config.file.path).filename().string();
+  options.source_name = source_name_of(config.file.path);
   options.format = "live";
-  if (!config.file.path.empty()) {
-    TOCSIN_ASSIGN_OR_RETURN(const FeedFormat format, config.file.format
-                                                         ? Result<FeedFormat>(*config.file.format)
-                                                         : detect_feed_format(config.file.path));
+  if (!config.is_live()) {
+    TOCSIN_ASSIGN_OR_RETURN(const FeedFormat format, feed_format_of(config.file));
     options.format = feed_format_name(format);
   }
   TOCSIN_ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, open_source(config, context.clock));

@@ -434,11 +434,10 @@ QualityFlags OrderBook::apply(const MarketEvent& event) noexcept {
   const bool applied =
       !event.quality.has(Quality::kDuplicate) && !event.quality.has(Quality::kOutOfOrder);
   QualityFlags noticed;
-  if (applied) {
+  if (applied)
     noticed = state.apply_kind(event);
-  } else {
+  else
     ++state.counters.skipped;
-  }
   if (event.end_of_update) noticed |= state.finish_update(event, applied);
   if (!state.trusted()) noticed |= Quality::kBookUntrusted;
   return noticed;
@@ -463,9 +462,7 @@ BookLevel OrderBook::level_at(Side side, std::int64_t price_nanos) const noexcep
 }
 
 std::size_t OrderBook::level_count(Side side) const noexcept { return state_->side(side).size(); }
-
 std::size_t OrderBook::order_count() const noexcept { return state_->table.size(); }
-
 void OrderBook::append_queue(Side side, std::size_t rank, std::vector<QueuedOrder>& orders) const {
   const BookSide& book_side = state_->side(side);
   const std::uint32_t first = book_side[book_side.at_rank(rank)].queue_head;
@@ -479,15 +476,12 @@ bool OrderBook::queue_position(std::uint64_t order_id, QueuePosition& position) 
   const Order& order = state_->orders[slot];
   position = {};
   position.ahead_nanos = state_->side(order.side)[order.level].anonymous_nanos;
-  for (std::uint32_t at = order.previous; at != kNoSlot; at = state_->orders[at].previous) {
+  for (std::uint32_t at = order.previous; at != kNoSlot; at = state_->orders[at].previous)
     position.ahead_nanos += state_->orders[at].quantity_nanos;
-  }
-  for (std::uint32_t at = order.next; at != kNoSlot; at = state_->orders[at].next) {
+  for (std::uint32_t at = order.next; at != kNoSlot; at = state_->orders[at].next)
     position.behind_nanos += state_->orders[at].quantity_nanos;
-  }
   return true;
 }
-
 bool OrderBook::trusted() const noexcept { return state_->trusted(); }
 void OrderBook::mark_complete() noexcept {
   state_->complete = true;

@@ -54,6 +54,12 @@ Result<RecordingHeader> read_recording_header(const std::string& path) {
   return read->header;
 }
 
+std::string source_name_of(const std::string& path) {
+  const auto recorded = read_recording_header(path);
+  if (recorded.ok()) return recorded->source_name;
+  return std::filesystem::path(path).filename().string();
+}
+
 Result<std::unique_ptr<Source>> open_recording(const FileSourceOptions& options) {
   return SegmentSource::open(options.path, {options.symbols, options.from_time_ns});
 }

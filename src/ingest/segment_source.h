@@ -22,6 +22,9 @@ bool looks_like_recording(const std::string& path);
 // The header of its first segment: what was recorded.
 Result<RecordingHeader> read_recording_header(const std::string& path);
 
+// What alerts are numbered by: the file's name; of a recording, that of what was recorded.
+std::string source_name_of(const std::string& path);
+
 struct SegmentSourceOptions {
   std::vector<std::string> symbols;  // empty: all
   // Begins with the last segment that begins at or before this time, by its books; absent: with the

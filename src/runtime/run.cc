@@ -107,7 +107,7 @@ LedgerRunStart run_start(const RunConfig& config, const RunHooks& hooks, const L
     start.source_name = fmt::format("{}@{}", config.source.file.path, start.unix_time_ns);
     start.source_path = config.source.file.path;
   } else {
-    start.source_name = source_name(config.source.file);
+    start.source_name = source_name_of(config.source.file.path);
     start.source_path = std::filesystem::absolute(path, ignored).string();
     start.source_size_bytes = std::filesystem::file_size(path, ignored);
   }
@@ -397,14 +397,6 @@ Status close_outputs(RunState& state, const Pipeline& pipeline, SinkThread& sink
 }
 
 }  // namespace
-
-std::string source_name(const FileSourceOptions& file) {
-  if (looks_like_recording(file.path)) {
-    const Result<RecordingHeader> recorded = read_recording_header(file.path);
-    if (recorded.ok()) return recorded->source_name;
-  }
-  return std::filesystem::path(file.path).filename().string();
-}
 
 Result<std::unique_ptr<Source>> open_source(const SourceConfig& config, Clock& clock) {
   if (config.websocket.has_value()) return WebSocketSource::create(*config.websocket, clock);

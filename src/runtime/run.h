@@ -36,8 +36,6 @@ Result<RunSummary> run(const RunConfig& config, const RunHooks& hooks, Clock& cl
 
 // The source of a configuration, paced if it asks for that.
 Result<std::unique_ptr<Source>> open_source(const SourceConfig& config, Clock& clock);
-// What alerts are numbered by: the file's name; of a recording, that of what was recorded.
-std::string source_name(const FileSourceOptions& file);
 // Warns if a whole file was left out because it holds none of the symbols that were asked for.
 void warn_of_absent_symbols(const FileSourceOptions& file, const SourceCounters& counters);
 // The configuration as a run's ledger record keeps it, and back: the text is self-contained.
