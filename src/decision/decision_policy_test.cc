@@ -124,8 +124,8 @@ TEST(DecisionPolicy, ANotFiniteScoreNeverAlertsAndChangesNothing) {
 }
 
 TEST(DecisionPolicy, NoAlertLeavesAnUntrustedFrame) {
-  for (const Quality flag :
-       {Quality::kBookUntrusted, Quality::kVenueSuspect, Quality::kNotTrading}) {
+  for (const Quality flag : {Quality::kBookUntrusted, Quality::kVenueSuspect, Quality::kNotTrading,
+                             Quality::kStaleFeed}) {
     DecisionPolicy policy = make_policy(sample_options());
     EXPECT_EQ(decide(policy, {0, 0.99F, flag}).verdict, Verdict::kSuppressedUntrusted);
     const DecisionOutcome next = decide(policy, {1, 0.99F});
