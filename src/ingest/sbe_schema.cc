@@ -46,7 +46,15 @@ struct TreeBuilder {
   std::vector<Element> path;
   std::size_t element_count = 0;
   bool too_large = false;
+  bool has_doctype = false;
 
+  // Declarations of entities could blow up a few bytes into millions of elements.
+  static void doctype(void* data, const char* /*name*/, const char* /*system*/,
+                      const char* /*public*/, int /*has_internal*/) {
+    auto& builder = *static_cast<TreeBuilder*>(data);
+    builder.has_doctype = true;
+    (void)::XML_StopParser(builder.parser, XML_FALSE);
+  }
   static void start(void* data, const char* name, const char** attributes) {
     auto& builder = *static_cast<TreeBuilder*>(data);
     if (builder.path.size() >= kDepthMax || ++builder.element_count > kElementsMax) {
@@ -96,9 +104,13 @@ Result<Element> read_tree(std::string_view xml) {
   ::XML_SetUserData(parser.get(), &builder);
   ::XML_SetElementHandler(parser.get(), &TreeBuilder::start, &TreeBuilder::end);
   ::XML_SetCharacterDataHandler(parser.get(), &TreeBuilder::text);
+  ::XML_SetStartDoctypeDeclHandler(parser.get(), &TreeBuilder::doctype);
   const auto size = static_cast<int>(xml.size());
   if (::XML_Parse(parser.get(), xml.data(), size, XML_TRUE) == XML_STATUS_ERROR) {
     const std::string line = std::to_string(::XML_GetCurrentLineNumber(parser.get()));
+    if (builder.has_doctype) {
+      return Error(ErrorCode::kInvalidArgument, "line " + line + ": a DOCTYPE is not read");
+    }
     if (builder.too_large) {
       return Error(ErrorCode::kInvalidArgument,
                    "line " + line + ": an SBE schema has no such depth");

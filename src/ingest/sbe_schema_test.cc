@@ -83,6 +83,7 @@ TEST(SbeSchema, SaysWhatItCannotRead) {
     EXPECT_NE(parsed.error().message().find(part), std::string::npos) << parsed.error().message();
   };
   expect_refused("<messageSchema>", "line 1");
+  expect_refused("<!DOCTYPE x [<!ENTITY a 'b'>]>\n<messageSchema>&a;</messageSchema>", "DOCTYPE");
   expect_refused("<other/>", "not an SBE messageSchema");
   expect_refused("<messageSchema/>", "without messages");
   expect_refused("<messageSchema byteOrder='bigEndian'/>", "big-endian");
