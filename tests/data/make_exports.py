@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the models of tests/data/engines/exports as exporters in use write them, with ONNX Runtime's
-outputs; tests never run this. Each exporter has an environment of its own:
+"""Makes the models of tests/data/engines/exports as exporters in use write them, with ONNX
+Runtime's outputs; tests never run this. Each exporter has an environment of its own:
 
 usage: make_exports.py sklearn    needs scikit-learn, skl2onnx, onnxruntime
        make_exports.py torch      needs torch, onnxscript, onnxruntime
@@ -132,7 +132,14 @@ def make_sklearn():
     return lines
 
 
-def torch_modules():
+def sample_inputs():
+    import torch
+    return (torch.from_numpy(formula((2, STEPS, FEATURES))),
+            torch.from_numpy(last_steps((2, STEPS))))
+
+
+# Of each case: module, inputs, and the opsets of the old exporter and of dynamo.
+def recurrent_cases():
     import torch
     from torch import nn
 
@@ -144,6 +151,47 @@ def torch_modules():
 
         def forward(self, x):
             return torch.sigmoid(self.head(self.cell(x)[0][:, -1]))
+
+    class AttentionPool(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.cell = nn.LSTM(FEATURES, 5, batch_first=True)
+            self.score = nn.Linear(5, 1)
+            self.head = nn.Linear(5, 1)
+
+        def forward(self, x, mask=None):
+            y, _ = self.cell(x)
+            scores = self.score(torch.tanh(y)).squeeze(-1)
+            if mask is not None:
+                scores = scores.masked_fill(mask, float("-inf"))
+            weights = torch.softmax(scores, 1)
+            return torch.sigmoid(self.head((weights.unsqueeze(-1) * y).sum(1)))
+
+    class Halves(nn.Module):
+        """Weights and products in FP16 between float inputs and outputs."""
+
+        def __init__(self):
+            super().__init__()
+            self.body = nn.Sequential(nn.Linear(FEATURES, 8), nn.Tanh(), nn.Linear(8, 1)).half()
+
+        def forward(self, x):
+            return torch.sigmoid(self.body(x.half()).float()).mean(1)
+
+    x, mask = sample_inputs()
+    return {
+        "lstm": (Recurrent(nn.LSTM), (x,), (17,), (18,)),
+        "lstm_both_ways": (Recurrent(nn.LSTM, True), (x,), (17,), (18,)),
+        "gru": (Recurrent(nn.GRU), (x,), (11, 17), (23,)),
+        "rnn": (Recurrent(nn.RNN), (x,), (), (18,)),
+        "attention_pool": (AttentionPool(), (x,), (17,), (18,)),
+        "attention_pool_masked": (AttentionPool(), (x, mask), (17,), (18, 23)),
+        "halves": (Halves(), (x,), (17,), (18,)),
+    }
+
+
+def attention_cases():
+    import torch
+    from torch import nn
 
     class Encoder(nn.Module):
         def __init__(self, is_causal=False):
@@ -164,21 +212,6 @@ def torch_modules():
             h = self.body(h, mask=causal, src_key_padding_mask=mask)
             return torch.softmax(self.head(h.mean(1)), -1)
 
-    class AttentionPool(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.cell = nn.LSTM(FEATURES, 5, batch_first=True)
-            self.score = nn.Linear(5, 1)
-            self.head = nn.Linear(5, 1)
-
-        def forward(self, x, mask=None):
-            y, _ = self.cell(x)
-            scores = self.score(torch.tanh(y)).squeeze(-1)
-            if mask is not None:
-                scores = scores.masked_fill(mask, float("-inf"))
-            weights = torch.softmax(scores, 1)
-            return torch.sigmoid(self.head((weights.unsqueeze(-1) * y).sum(1)))
-
     class CausalAttention(nn.Module):
         def __init__(self):
             super().__init__()
@@ -191,16 +224,6 @@ def torch_modules():
             y = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
             return self.head(y.transpose(1, 2).flatten(2)[:, -1])
 
-    class Halves(nn.Module):
-        """Weights and products in FP16 between float inputs and outputs."""
-
-        def __init__(self):
-            super().__init__()
-            self.body = nn.Sequential(nn.Linear(FEATURES, 8), nn.Tanh(), nn.Linear(8, 1)).half()
-
-        def forward(self, x):
-            return torch.sigmoid(self.body(x.half()).float()).mean(1)
-
     class Einsums(nn.Module):
         def __init__(self):
             super().__init__()
@@ -212,20 +235,12 @@ def torch_modules():
             y = torch.einsum("bhts,bhsd->bthd", torch.softmax(scores, -1), heads)
             return y.mean(1).flatten(1)
 
-    x = torch.from_numpy(formula((2, STEPS, FEATURES)))
-    mask = torch.from_numpy(last_steps((2, STEPS)))
-    return {  # module, inputs, and the opsets of the old exporter and of dynamo
-        "lstm": (Recurrent(nn.LSTM), (x,), (17,), (18,)),
-        "lstm_both_ways": (Recurrent(nn.LSTM, True), (x,), (17,), (18,)),
-        "gru": (Recurrent(nn.GRU), (x,), (11, 17), (23,)),
-        "rnn": (Recurrent(nn.RNN), (x,), (), (18,)),
+    x, mask = sample_inputs()
+    return {
         "encoder": (Encoder(), (x,), (17,), (18, 23)),
         "encoder_masked": (Encoder(), (x, mask), (17,), (18, 23)),
         "encoder_causal": (Encoder(True), (x,), (17,), ()),
-        "attention_pool": (AttentionPool(), (x,), (17,), (18,)),
-        "attention_pool_masked": (AttentionPool(), (x, mask), (17,), (18, 23)),
         "causal_attention": (CausalAttention(), (x,), (17,), (18, 23)),
-        "halves": (Halves(), (x,), (17,), (18,)),
         "einsums": (Einsums(), (x,), (17,), (18,)),
     }
 
@@ -237,7 +252,8 @@ def make_torch():
     torch.manual_seed(1)
     torch.set_num_threads(1)
     lines = []
-    for name, (module, inputs, old_opsets, dynamo_opsets) in torch_modules().items():
+    cases = recurrent_cases() | attention_cases()
+    for name, (module, inputs, old_opsets, dynamo_opsets) in cases.items():
         module.eval()
         names = ["x", "mask"][:len(inputs)]
         batch = torch.export.Dim("batch", min=1, max=64)
