@@ -86,7 +86,7 @@ void add_record_command(CLI::App& app, CommandContext& context) {
   command->get_option("FILE")->required(false);
   command->add_option("--config", arguments->config,
                       "A run's configuration: its source is recorded, also a live one");
-  command->add_option("--output", arguments->output, "Folder for the recording")->required();
+  command->add_option("-o,--output", arguments->output, "Folder for the recording")->required();
   command->add_option("--segment-bytes", arguments->segment_bytes,
                       "A segment ends behind so many bytes (default: 64 MiB)");
   command->add_flag("--json", arguments->json, "Print the report as JSON and nothing else");
