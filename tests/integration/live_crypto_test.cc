@@ -278,6 +278,7 @@ TEST(LiveCrypto, ASilentFeedWithALiveConnectionIsToldAsStale) {
   script.messages = venue.messages;
   script.on_message = [&venue](const std::string& text) { venue.take_in(text); };
   script.page = [&venue] { return venue.page(); };
+  script.waits_for_page = true;
   ReplayingServer server(std::move(script));
   SystemClock clock;
   WebSocketSourceOptions options = options_for(server);

@@ -33,7 +33,9 @@ ReplayingServer::Script script_of(std::size_t count_max) {
 }
 
 TEST(LiveRun, EndsCompleteWhenItIsToldToStop) {
-  ReplayingServer server(script_of(8'000));
+  ReplayingServer::Script script = script_of(8'000);
+  script.waits_for_page = true;
+  ReplayingServer server(std::move(script));
   const std::string folder = testing::TempDir() + "live_run_test_" + std::to_string(::getpid());
   std::filesystem::remove_all(folder);
   const std::string text =

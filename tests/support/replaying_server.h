@@ -25,6 +25,9 @@ class ReplayingServer {
     std::vector<std::string> messages;
     std::set<std::size_t> breaks;   // the connection is cut in place of these messages
     std::size_t lost_at_break = 0;  // messages that nobody gets, from there on
+    // The second message waits for the first page to be sent: what follows meets a client that has
+    // it, however slow the machine is.
+    bool waits_for_page = false;
     // Called under the server's lock with each message that the venue sends or loses.
     std::function<void(const std::string&)> on_message;
     // Called under the lock for what a new subscriber is sent first.
@@ -98,6 +101,8 @@ class ReplayingServer {
     }
     stream.ping({});
     while (!stopping_ && !all_sent()) {
+      while (script_.waits_for_page && position_ == 1 && page_count_ == 0 && !stopping_)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
       if (script_.breaks.erase(position_) > 0) {
         const std::scoped_lock lock(mutex_);
         for (std::size_t i = 0; i < script_.lost_at_break && !all_sent(); ++i) take();
@@ -138,12 +143,14 @@ class ReplayingServer {
     }
     response.prepare_payload();
     http::write(socket, response);
+    ++page_count_;
   }
 
   Script script_;
   mutable std::mutex mutex_;  // what is sent and what pages say are of one moment
   std::atomic<std::size_t> position_{0};
   std::atomic<std::size_t> connection_count_{0};
+  std::atomic<std::size_t> page_count_{0};
   std::atomic<bool> stopping_{false};
   std::string last_subscription_;
   boost::asio::io_context context_;
