@@ -28,6 +28,8 @@ std::string report_text(const PipelineBenchReport& report) {
   figures.add_row({"passes", with_thousands(report.passes)});
   figures.add_row({"messages/s, decode + book + features",
                    with_thousands(static_cast<std::uint64_t>(report.messages_per_s))});
+  figures.add_row({"messages/s, decode alone",
+                   with_thousands(static_cast<std::uint64_t>(report.decode_messages_per_s))});
   figures.add_row({"messages/s, book + features alone",
                    with_thousands(static_cast<std::uint64_t>(report.book_messages_per_s))});
   figures.add_row({"allocations a message, second half",

@@ -19,6 +19,9 @@ namespace {
 struct FeatureOptions {
   FileArguments file;
   std::string output;
+  std::string format;
+  std::vector<std::string> features;
+  std::vector<std::string> leaders;
   bool json = false;
 };
 
@@ -48,16 +51,38 @@ ExitCode run_list(const FeatureOptions& options) {
   return print_output(table.text());
 }
 
+Result<std::vector<LeaderPair>> leader_pairs(const std::vector<std::string>& texts) {
+  std::vector<LeaderPair> pairs;
+  for (const std::string& text : texts) {
+    const std::size_t colon = text.find(':');
+    if (colon == std::string::npos || colon == 0 || colon + 1 == text.size())
+      return Error(ErrorCode::kInvalidArgument,
+                   "--leader: expected SYMBOL:LEADER, found '" + text + "'");
+    pairs.push_back({text.substr(0, colon), text.substr(colon + 1)});
+  }
+  return pairs;
+}
+
 ExitCode run_export(const FeatureOptions& options, const CommandContext& context) {
   const auto file = options.file.source_options();
   if (!file.ok()) return report_error(file.error());
+  const auto leaders = leader_pairs(options.leaders);
+  if (!leaders.ok()) return report_error(leaders.error());
+  FrameExportOptions frames{.source = *file,
+                            .output = {options.output, frame_file_format_of(options.output)},
+                            .features = options.features,
+                            .leaders = *leaders};
+  if (options.format == "csv") frames.output.format = FrameFileFormat::kCsv;
+  if (options.format == "npz") frames.output.format = FrameFileFormat::kNpz;
   ProgressBar progress(context.terminal_errors, context.clock, write_to_terminal);
-  const Result<FrameExportReport> report = export_frames(
-      *file, options.output, context.clock, [&](const Progress& done) { progress.update(done); });
+  const Result<FrameExportReport> report =
+      export_frames(frames, context.clock, [&](const Progress& done) { progress.update(done); });
   progress.clear();
   if (!report.ok()) return report_error(report.error());
-  const nlohmann::json root = {
-      {"file", options.output}, {"frames", report->frames}, {"features", report->features}};
+  const nlohmann::json root = {{"file", options.output},
+                               {"format", frame_file_format_name(frames.output.format)},
+                               {"frames", report->frames},
+                               {"features", report->features}};
   const ExitCode printed =
       print_output(options.json ? root.dump(2) + "\n"
                                 : fmt::format("{}: {} frames of {} features\n", options.output,
@@ -79,9 +104,17 @@ void add_features_command(CLI::App& app, CommandContext& context) {
   list->footer("Example:\n  tocsin features list");
   list->callback(
       [options, &context] { context.action = [options] { return run_list(*options); }; });
-  CLI::App* exporter = command->add_subcommand("export", "Write the frames of a file as CSV");
-  options->file.add_to(*exporter);
-  exporter->add_option("--output", options->output, "CSV file to write")->required();
+  CLI::App* exporter = command->add_subcommand("export", "Write the frames of a file for training");
+  options->file.add_to(*exporter, "--feed-format");
+  exporter->add_option("--output", options->output, "File to write")->required();
+  exporter
+      ->add_option("--format", options->format,
+                   "csv or npz (default: what the output's name ends in, or csv)")
+      ->check(CLI::IsMember({"csv", "npz"}));
+  exporter->add_option("--feature", options->features,
+                       "Only these features, in this order (may be repeated; default: all)");
+  exporter->add_option("--leader", options->leaders,
+                       "SYMBOL:LEADER, for the features of leaders (may be repeated)");
   exporter->add_flag("--json", options->json, "Print JSON and nothing else");
   exporter->footer(
       "Example:\n  tocsin features export data/samples/binance_usdm_btcusdt/btcusdt_20240808.gz "

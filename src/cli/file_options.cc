@@ -34,14 +34,14 @@ Result<std::int64_t> time_ns_of(const std::string& text) {
 
 }  // namespace
 
-void FileArguments::add_to(CLI::App& command) {
+void FileArguments::add_to(CLI::App& command, const std::string& format_option) {
   command
       .add_option("FILE", path,
                   "Market-data file; plain, gzip, zstd or zip; a folder where a feed is one")
       ->required();
   std::string formats = "auto";
   for (const std::string_view name : feed_format_names()) formats.append(", ").append(name);
-  command.add_option("--format", format, formats + " (default: auto)");
+  command.add_option(format_option, format, formats + " (default: auto)");
   command.add_option("--orderbook", orderbook_path, "LOBSTER: the order book file of the pair");
   command.add_option("--map", map_path,
                      "JSON lines and CSV: the map of their fields (config/maps has some)");

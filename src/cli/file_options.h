@@ -23,9 +23,9 @@ struct FileArguments {
   std::vector<std::string> symbols;
   std::string from;  // a time in nanoseconds, or as inspect prints it
 
-  // FILE, --format, --orderbook, --map, --schema, --by-order, --symbol
-  // and --from.
-  void add_to(CLI::App& command);
+  // FILE, --format, --orderbook, --map, --schema, --by-order, --symbol and --from; `format_option`
+  // where --format means another thing.
+  void add_to(CLI::App& command, const std::string& format_option = "--format");
   Result<FileSourceOptions> source_options() const;
 };
 

@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "cli/command.h"
 #include "cli/file_options.h"
+#include "cli/terminal_chart.h"
 #include "cli/text_table.h"
 #include "runtime/inspector.h"
 #include "telemetry/progress_bar.h"
@@ -14,6 +16,7 @@ namespace {
 
 struct InspectOptions {
   FileArguments file;
+  std::string at;
   bool json = false;
 };
 
@@ -28,6 +31,30 @@ void add_snapshot_rows(const SnapshotCounters& snapshots, TextTable& table) {
     table.add_row({fmt::format("  {}", snapshot_mismatch_name(kind)),
                    with_thousands(snapshots.mismatches[i])});
   }
+}
+
+constexpr std::size_t kChartWidth = 60;
+
+std::string rates_text(const RateSeries& rates) {
+  if (rates.counts().empty()) return "";
+  const std::uint64_t greatest = *std::max_element(rates.counts().begin(), rates.counts().end());
+  const auto per_second = static_cast<std::uint64_t>(static_cast<double>(greatest) * 1e9 /
+                                                     static_cast<double>(rates.bucket_ns()));
+  return fmt::format(
+      "\n  messages by time, each of {} columns up to {}; at most {} a second\n  [{}]\n",
+      std::min(rates.counts().size(), kChartWidth),
+      readable_duration(
+          rates.bucket_ns() *
+          static_cast<std::int64_t>((rates.counts().size() + kChartWidth - 1) / kChartWidth)),
+      with_thousands(per_second), sparkline(rates.counts(), kChartWidth, terminal_character_set()));
+}
+
+std::string picture_text(const InspectReport& report) {
+  if (!report.picture) return "";
+  const BookPicture& picture = *report.picture;
+  return fmt::format("\n  {} at {}{}\n", picture.symbol, readable_time(picture.time_ns),
+                     picture.trusted ? "" : " (not to be trusted)") +
+         ladder_text(picture, terminal_character_set());
 }
 
 std::string report_text(const InspectReport& report) {
@@ -70,7 +97,12 @@ std::string report_text(const InspectReport& report) {
     table.add_row(
         {"checksums", equal_of_compared(oracle.checksums_equal, oracle.checksums_compared)});
   add_snapshot_rows(oracle.snapshots, table);
-  std::string text = table.text();
+  table.add_row({"book memory", fmt::format("{} bytes for {} instruments, {} orders, {} levels",
+                                            with_thousands(report.memory.book_bytes),
+                                            with_thousands(report.memory.instruments),
+                                            with_thousands(report.memory.orders),
+                                            with_thousands(report.memory.levels))});
+  std::string text = table.text() + rates_text(report.rates) + picture_text(report);
   for (const InputFault& fault : report.faults)
     text += fmt::format("  record {}: {}\n", fault.record, fault.message);
   return text;
@@ -79,9 +111,17 @@ std::string report_text(const InspectReport& report) {
 ExitCode run_inspect(const InspectOptions& options, const CommandContext& context) {
   auto file = options.file.source_options();
   if (!file.ok()) return report_error(file.error());
+  InspectRequest request;
+  request.file = *file;
+  if (!options.at.empty()) {
+    const Result<PictureTime> time = parse_picture_time(options.at);
+    if (!time.ok())
+      return report_error(Error(time.error().code(), "--at: " + time.error().message()));
+    request.picture = *time;
+  }
   ProgressBar progress(context.terminal_errors, context.clock, write_to_terminal);
   const Result<InspectReport> report =
-      inspect_file(*file, context.clock, [&](const Progress& done) { progress.update(done); });
+      inspect_file(request, context.clock, [&](const Progress& done) { progress.update(done); });
   progress.clear();
   if (!report.ok()) return report_error(report.error());
   const ExitCode printed =
@@ -96,9 +136,13 @@ void add_inspect_command(CLI::App& app, CommandContext& context) {
   auto options = std::make_shared<InspectOptions>();
   CLI::App* command = app.add_subcommand("inspect", "Tell what a market-data file is");
   options->file.add_to(*command);
+  command->add_option(
+      "--at", options->at,
+      "Draw the busiest book at TIME: 09:30:00.5, 2024-08-08T23:57:24 or nanoseconds");
   command->add_flag("--json", options->json, "Print the report as JSON and nothing else");
   command->footer(
-      "Example:\n  tocsin inspect data/samples/binance_usdm_btcusdt/btcusdt_20240808.gz");
+      "Example:\n  tocsin inspect data/samples/binance_usdm_btcusdt/btcusdt_20240808.gz --at "
+      "23:57:24");
   command->callback([options, &context] {
     context.action = [options, &context] { return run_inspect(*options, context); };
   });

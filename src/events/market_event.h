@@ -21,8 +21,8 @@ enum class EventKind : std::uint8_t {
   // Order by order (level 3). `order_id` names the order; `side` and `price_nanos` are its own.
   kAddOrder = 0,      // quantity_nanos joins the back of the queue at price_nanos; side kNone: that
                       // of the order just deleted by the same record (ITCH's replace names none)
-  kModifyOrder = 1,   // price and quantity replaced; priority is lost if the price changes or the
-                      // quantity grows (CME, Nasdaq rule; other rules come with other venues)
+  kModifyOrder = 1,   // price and quantity replaced; whether priority is lost is the instrument's
+                      // rule: Instrument::modify_priority
   kReduceOrder = 2,   // quantity_nanos taken off by a cancel; priority kept; at zero it is gone
   kDeleteOrder = 3,   // the order is gone
   kExecuteOrder = 4,  // quantity_nanos taken off by a trade; price_nanos is the trade's price, 0:

@@ -189,7 +189,11 @@ class NaiveOrderBook {
       return add(event, new_side);
     }
     Level& level = side_of(place.side).at(place.key);
-    if (event.quantity_nanos < before) {
+    if (event.quantity_nanos == before) {
+      if (options_.modify_priority != ModifyPriority::kLostUnlessDecreased) return {};
+      level.queue.erase(order);
+      level.queue.push_back({event.order_id, event.quantity_nanos});
+    } else if (event.quantity_nanos < before) {
       order->quantity_nanos = event.quantity_nanos;
       note_cancel(place.side, before - event.quantity_nanos);
     } else if (event.quantity_nanos > before) {

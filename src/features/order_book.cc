@@ -40,9 +40,7 @@ bool counts_updates(EventKind kind) noexcept {
 }
 
 constexpr std::uint8_t kBothSides = 3;
-
 constexpr std::uint8_t bit_of(Side side) noexcept { return side == Side::kBid ? 1 : 2; }
-
 }  // namespace
 
 struct OrderBook::State {
@@ -202,11 +200,9 @@ QualityFlags OrderBook::State::add(const MarketEvent& event, Side which) noexcep
   }
   BookSide& book_side = side(which);
   std::uint32_t level_id = book_side.find(event.price_nanos);
-  if (level_id == kNoSlot) {
-    if (book_side.size() >= options.level_limit) return refuse();
-  } else if (book_side[level_id].quantity_nanos > INT64_MAX - event.quantity_nanos) {
+  if (level_id == kNoSlot && book_side.size() >= options.level_limit) return refuse();
+  if (level_id != kNoSlot && book_side[level_id].quantity_nanos > INT64_MAX - event.quantity_nanos)
     return bad_quantity();
-  }
   if (table.size() >= options.order_limit) return refuse();
   heal_on_snapshot(event);
   if (level_id == kNoSlot) level_id = book_side.create(event.price_nanos);
@@ -239,18 +235,19 @@ QualityFlags OrderBook::State::modify(const MarketEvent& event) noexcept {
     return add(event, is_side(event.side) ? event.side : which);
   }
   const std::int64_t grown_nanos = event.quantity_nanos - before_nanos;
-  if (grown_nanos == 0) return {};
-  if (grown_nanos < 0) {
-    order.quantity_nanos = event.quantity_nanos;
-    book_side[level_id].quantity_nanos += grown_nanos;
-    note_removed(which, -grown_nanos, Removal::kCancel);
-  } else {
-    if (book_side[level_id].quantity_nanos > INT64_MAX - grown_nanos) return bad_quantity();
+  BookSide::Level& level = book_side[level_id];
+  if (grown_nanos > 0 && level.quantity_nanos > INT64_MAX - grown_nanos) return bad_quantity();
+  const bool lost_unchanged = options.modify_priority == ModifyPriority::kLostUnlessDecreased;
+  if (grown_nanos > 0 || (grown_nanos == 0 && lost_unchanged)) {
     unlink(slot);
     order.quantity_nanos = event.quantity_nanos;
     push_back(slot, level_id);
-    note_added(event, which, grown_nanos);
+  } else {
+    order.quantity_nanos = event.quantity_nanos;
+    level.quantity_nanos += grown_nanos;
   }
+  if (grown_nanos > 0) note_added(event, which, grown_nanos);
+  if (grown_nanos < 0) note_removed(which, -grown_nanos, Removal::kCancel);
   book_side.refresh(level_id);
   return {};
 }
@@ -262,10 +259,9 @@ QualityFlags OrderBook::State::take(const MarketEvent& event, Removal removal) n
   Order& order = orders[slot];
   const Side which = order.side;
   const std::int64_t rested_nanos = order.quantity_nanos;
-  if (removal == Removal::kExecution) {
-    changes.executed_price_nanos =
-        event.price_nanos != 0 ? event.price_nanos : side(which)[order.level].price_nanos;
-  }
+  const std::int64_t own_price_nanos = side(which)[order.level].price_nanos;
+  if (removal == Removal::kExecution)
+    changes.executed_price_nanos = event.price_nanos != 0 ? event.price_nanos : own_price_nanos;
   if (event.quantity_nanos >= rested_nanos) {
     drop_order(slot);
     note_removed(which, rested_nanos, removal);
@@ -334,11 +330,9 @@ QualityFlags OrderBook::State::set_level(const MarketEvent& event) noexcept {
   }
   level.quantity_nanos = event.quantity_nanos;
   book_side.refresh(level_id);
-  if (grown_nanos > 0) {
-    note_added(event, event.side, grown_nanos);
-  } else if (grown_nanos < 0 && !event.quality.has(Quality::kSnapshot)) {
+  if (grown_nanos > 0) note_added(event, event.side, grown_nanos);
+  if (grown_nanos < 0 && !event.quality.has(Quality::kSnapshot))
     note_removed(event.side, -grown_nanos, Removal::kCancel);
-  }
   return noticed;
 }
 
@@ -355,8 +349,7 @@ void OrderBook::State::trim(Side which, std::size_t level_count) noexcept {
 
 void OrderBook::State::clear(Side which) noexcept {
   BookSide& book_side = side(which);
-  book_side.for_each(
-      [this, &book_side](std::uint32_t level_id) { forget_queue(book_side[level_id]); });
+  book_side.for_each([&](std::uint32_t level_id) { forget_queue(book_side[level_id]); });
   book_side.clear();
   sides_restated = static_cast<std::uint8_t>(sides_restated | bit_of(which));
   sides_cleared = static_cast<std::uint8_t>(sides_cleared | bit_of(which));
@@ -459,6 +452,12 @@ BookLevel OrderBook::level_at(Side side, std::int64_t price_nanos) const noexcep
   const std::uint32_t level_id = book_side.find(price_nanos);
   if (level_id == kNoSlot) return {.price_nanos = price_nanos};
   return BookSide::view(book_side[level_id]);
+}
+
+void OrderBook::copy_levels(Side side, std::vector<BookLevel>& levels) const {
+  const BookSide& from = state_->side(side);
+  levels.clear();
+  from.for_each([&](std::uint32_t level_id) { levels.push_back(BookSide::view(from[level_id])); });
 }
 
 std::size_t OrderBook::level_count(Side side) const noexcept { return state_->side(side).size(); }

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "events/instrument.h"
 #include "events/market_event.h"
 
 namespace tocsin {
@@ -26,6 +27,7 @@ struct OrderBookOptions {
   // What would go past these is refused and counted, and the book is not trusted anymore.
   std::size_t order_limit = std::size_t{1} << 24;
   std::size_t level_limit = std::size_t{1} << 20;  // a side
+  ModifyPriority modify_priority = ModifyPriority::kLostByPriceOrIncrease;
 };
 
 // Nothing is left out of the book without being counted here.
@@ -91,6 +93,8 @@ class OrderBook {
   BookLevel level(Side side, std::size_t rank) const noexcept;
   // What rests at a price; a zero quantity if nothing does.
   BookLevel level_at(Side side, std::int64_t price_nanos) const noexcept;
+  // All levels of a side, best first.
+  void copy_levels(Side side, std::vector<BookLevel>& levels) const;
   std::size_t level_count(Side side) const noexcept;
   std::size_t order_count() const noexcept;
 
@@ -129,6 +133,8 @@ class OrderBook {
   // What the events since the last end_of_update did; stays until the next apply().
   const BookChanges& changes() const noexcept;
   const OrderBookCounters& counters() const noexcept;
+  // All that the book holds, itself included: 64 to 128 bytes a resting order, as many as ever
+  // rested at once, and 100 to 200 a price level.
   std::size_t memory_bytes() const noexcept;
 
  private:

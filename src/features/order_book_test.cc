@@ -330,5 +330,60 @@ TEST(OrderBook, AllocatesNothingOnceAsDeepBefore) {
   EXPECT_EQ(allocation_count(), before);
 }
 
+TEST(OrderBook, KeepsOrLosesPriorityByTheVenuesRule) {
+  const auto ahead_of = [](const OrderBook& book, std::uint64_t id) {
+    OrderBook::QueuePosition position;
+    EXPECT_TRUE(book.queue_position(id, position));
+    return position.ahead_nanos / kUnit;
+  };
+  const auto modify = [](std::uint64_t id, std::int64_t units) {
+    return EventBuilder(EventKind::kModifyOrder).order(id).bid().ticks(100).units(units).end();
+  };
+  OrderBook cme;
+  OrderBook cboe({.modify_priority = ModifyPriority::kLostUnlessDecreased});
+  for (OrderBook* book : {&cme, &cboe}) {
+    for (const std::uint64_t id : {1U, 2U}) book->apply(add_order(id).bid().ticks(100).units(5));
+    book->apply(modify(1, 5));  // changes nothing
+  }
+  EXPECT_EQ(ahead_of(cme, 1), 0);
+  EXPECT_EQ(ahead_of(cboe, 1), 5);
+  for (OrderBook* book : {&cme, &cboe}) book->apply(modify(2, 3));
+  EXPECT_EQ(ahead_of(cme, 2), 5);
+  EXPECT_EQ(ahead_of(cboe, 2), 0);  // less keeps its place
+  EXPECT_EQ(cboe.changes().bid.cancelled_nanos, 2 * kUnit);
+  for (OrderBook* book : {&cme, &cboe}) book->apply(modify(1, 9));
+  EXPECT_EQ(ahead_of(cme, 1), 3);
+  EXPECT_EQ(ahead_of(cboe, 1), 3);
+  EXPECT_EQ(cboe.level(Side::kBid, 0), (BookLevel{100 * kTick, 12 * kUnit, 2}));
+}
+
+TEST(OrderBook, HoldsAnOrderInAtMost128BytesAndGivesBackWhatItReuses) {
+  OrderBook book;
+  const std::size_t empty = book.memory_bytes();
+  EXPECT_LT(empty, 128U << 10U);
+  constexpr std::uint64_t kOrders = 300'000;
+  for (std::uint64_t id = 1; id <= kOrders; ++id)
+    book.apply(add_order(id).bid().ticks(static_cast<std::int64_t>(id % 500)).units(1));
+  const std::size_t full = book.memory_bytes();
+  EXPECT_LE(full - empty, 128 * kOrders);
+  EXPECT_GE(full - empty, 40 * kOrders);
+  for (std::uint64_t id = 1; id <= kOrders; ++id) {
+    book.apply(EventBuilder(EventKind::kDeleteOrder).order(id).bid());
+    book.apply(
+        add_order(kOrders + id).ask().ticks(600 + static_cast<std::int64_t>(id % 500)).units(1));
+  }
+  EXPECT_LE(book.memory_bytes(), full + (128U << 10U));  // 500 levels more, no order
+}
+
+TEST(OrderBook, HoldsALevelInAtMost160Bytes) {
+  OrderBook book;
+  const std::size_t empty = book.memory_bytes();
+  constexpr std::int64_t kLevels = 200'000;
+  for (std::int64_t i = 0; i < kLevels; ++i)
+    book.apply(set_level().bid().ticks(i * 7919 % kLevels + 1).units(1));
+  EXPECT_EQ(book.level_count(Side::kBid), static_cast<std::size_t>(kLevels));
+  EXPECT_LE(book.memory_bytes() - empty, 160 * static_cast<std::size_t>(kLevels));
+}
+
 }  // namespace
 }  // namespace tocsin

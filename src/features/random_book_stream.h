@@ -16,6 +16,9 @@ struct RandomBookStreamOptions {
   std::int64_t tick_range = 60;       // prices lie so far from the middle, at most
   unsigned one_deep_in = 10;          // one price in so many lies anywhere in ten times the range
   unsigned one_disaster_in = 20'000;  // one event in so many clears, trims or tears a gap
+  // One event in so many begins a loss and what follows it: a gap, a halt with orders that cross,
+  // a snapshot, trading again. 0: none.
+  unsigned one_recovery_in = 0;
 };
 
 class RandomBookStream {
@@ -25,6 +28,10 @@ class RandomBookStream {
 
   MarketEvent next() {
     ++record_;
+    if (recovery_left_ > 0) return recovery();
+    if (options_.one_recovery_in != 0 && one_in(options_.one_recovery_in)) {
+      recovery_left_ = recovery_length_ = kRecoveryRest + below(60);
+    }
     if (record_ % 64 == 0) middle_ticks_ += below(7) - 3;
     MarketEvent event = one_in(options_.one_disaster_in) ? disaster() : ordinary();
     event.record = record_ / 2;  // two events a record, as in a replacement
@@ -42,6 +49,44 @@ class RandomBookStream {
   }
 
  private:
+  static constexpr std::int64_t kRecoveryRest = 24;
+
+  // Events of a recovery, counted down: a gap, the halt, 20 orders that may cross, the clear, the
+  // snapshot, trading.
+  MarketEvent recovery() {
+    const std::int64_t step = recovery_length_ - recovery_left_--;
+    MarketEvent event;
+    if (step == 0) {
+      event = ordinary();
+      event.quality |= Quality::kGap;
+    } else if (step == 1) {
+      event = EventBuilder(EventKind::kStatus).status(TradingStatus::kHalted);
+    } else if (step < 22) {
+      event = add_order(
+                  static_cast<std::uint64_t>(below(static_cast<std::int64_t>(options_.order_ids))))
+                  .side(one_in(2) ? Side::kBid : Side::kAsk)
+                  .ticks(middle_ticks_ + below(7) - 3)
+                  .units(1 + below(9));
+    } else if (step == 22) {
+      event = clear();
+    } else if (recovery_left_ == 0) {
+      event = EventBuilder(EventKind::kStatus).status(TradingStatus::kTrading);
+    } else {
+      const Side side = one_in(2) ? Side::kBid : Side::kAsk;
+      const std::int64_t distance = 1 + below(options_.tick_range);
+      event = one_in(3) ? set_level() : add_order(static_cast<std::uint64_t>(step));
+      event.side = side;
+      event.price_nanos =
+          (side == Side::kBid ? middle_ticks_ - distance : middle_ticks_ + distance) * kTick;
+      event.quantity_nanos = (1 + below(40)) * kUnit;
+      event.quality |= Quality::kSnapshot;
+    }
+    event.record = record_ / 2;
+    event.sequence = record_;
+    event.end_of_update = step == 0 || step == 1 || step == 21 || recovery_left_ <= 1;
+    return event;
+  }
+
   std::int64_t below(std::int64_t limit) {
     return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(limit));
   }
@@ -90,6 +135,8 @@ class RandomBookStream {
   RandomBookStreamOptions options_;
   std::mt19937_64 random_;
   std::uint64_t record_ = 0;
+  std::int64_t recovery_left_ = 0;  // events of the recovery under way
+  std::int64_t recovery_length_ = 0;
   std::int64_t middle_ticks_ = 1'000;
 };
 

@@ -31,6 +31,13 @@ bool is_printable(std::string_view text) noexcept {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c < '\x7F'; });
 }
 
+Instrument instrument_named(std::string symbol) {
+  Instrument instrument;
+  instrument.symbol = std::move(symbol);
+  instrument.modify_priority = ModifyPriority::kLostUnlessDecreased;
+  return instrument;
+}
+
 }  // namespace
 
 void PitchProtocol::decode_message(const Message& message) {
@@ -393,7 +400,8 @@ std::optional<std::uint32_t> PitchProtocol::find_symbol(std::string_view field) 
   Symbol& symbol = unit_->symbols.emplace_back();
   symbol.gap_count = unit_->from_start ? 0 : unit_->gap_count;
   symbol.wanted = ledger_.wants(field);
-  if (symbol.wanted) symbol.instrument = ledger_.add_instrument({.symbol = std::string(field)});
+  if (symbol.wanted)
+    symbol.instrument = ledger_.add_instrument(instrument_named(std::string(field)));
   return index;
 }
 
@@ -402,7 +410,7 @@ void PitchProtocol::name_symbol(std::uint32_t index, std::string name) {
   if (symbol.wanted) return ledger_.rename_instrument(symbol.instrument, std::move(name));
   if (!ledger_.wants(name)) return;
   symbol.wanted = true;
-  symbol.instrument = ledger_.add_instrument({.symbol = std::move(name)});
+  symbol.instrument = ledger_.add_instrument(instrument_named(std::move(name)));
 }
 
 }  // namespace tocsin

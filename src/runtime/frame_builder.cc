@@ -14,8 +14,19 @@ FrameBuilder::FrameBuilder(const FeatureSchema& schema, const Source& source, co
 void FrameBuilder::add_key() noexcept {
   const auto instruments = source_.instruments();
   const std::size_t added = keys_.size();
-  keys_.push_back(
-      Key{OrderBook(), BookOracle(instruments[added]), FeatureEngine(schema_, instruments[added])});
+  OrderBookOptions book;
+  FeatureEngineOptions features;
+  book.modify_priority = instruments[added].modify_priority;
+  // Rings of what a busy second needs: a larger one is first met page by page, and grows if it
+  // must.
+  features.window_updates_capacity = 1'024;
+  if (instruments.size() >= kManyInstruments) {
+    book.order_capacity = 64;
+    book.level_capacity = 16;
+    features.window_updates_capacity = 512;
+  }
+  keys_.push_back(Key{OrderBook(book), BookOracle(instruments[added]),
+                      FeatureEngine(schema_, instruments[added], features)});
   for (const LeaderPair& pair : leaders_) {
     const bool follows = pair.symbol == instruments[added].symbol;
     if (!follows && pair.leader != instruments[added].symbol) continue;
@@ -84,6 +95,18 @@ bool FrameBuilder::next_frame(const EventBatch& batch, std::size_t& index, Featu
     if (framed) return true;
   }
   return false;
+}
+
+FrameMemory FrameBuilder::memory() const noexcept {
+  FrameMemory sum;
+  for (const Key& key : keys_) {
+    ++sum.instruments;
+    sum.orders += key.book.order_count();
+    sum.levels += key.book.level_count(Side::kBid) + key.book.level_count(Side::kAsk);
+    sum.book_bytes += sizeof(Key) + key.book.memory_bytes();
+    sum.feature_bytes += key.features.memory_bytes();
+  }
+  return sum;
 }
 
 OracleCounters FrameBuilder::oracle_counters() const noexcept {

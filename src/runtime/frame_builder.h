@@ -25,6 +25,15 @@ struct BookCounters {
   std::uint64_t untrusted = 0;       // updates after which the book was not trusted
 };
 
+// What books and features hold, in bytes; what was never touched of it costs address space alone.
+struct FrameMemory {
+  std::uint64_t instruments = 0;
+  std::uint64_t orders = 0;  // resting now
+  std::uint64_t levels = 0;  // of both sides
+  std::uint64_t book_bytes = 0;
+  std::uint64_t feature_bytes = 0;
+};
+
 // The features of leaders compare the moves of `symbol` with those of `leader`.
 struct LeaderPair {
   std::string symbol;
@@ -33,6 +42,10 @@ struct LeaderPair {
 
 class FrameBuilder {
  public:
+  // From so many instruments on, each begins small and grows as it needs to; fewer have room from
+  // the start, so that a short run allocates nothing.
+  static constexpr std::size_t kManyInstruments = 64;
+
   // `source` and `clock` must outlive the builder; instruments are taken from the source as they
   // come. Pairs of instruments that never come stay without effect.
   FrameBuilder(const FeatureSchema& schema, const Source& source, const Clock& clock,
@@ -52,6 +65,7 @@ class FrameBuilder {
   std::size_t instrument_count() const noexcept { return keys_.size(); }
   const BookCounters& counters() const noexcept { return counters_; }
   OracleCounters oracle_counters() const noexcept;
+  FrameMemory memory() const noexcept;
 
  private:
   struct Key {

@@ -1,16 +1,26 @@
-// Writes the frames of a file as CSV for training: the same code builds them in a live run.
+// Writes the frames of a file for training: the same code builds them in a live run.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
 #include "ingest/source.h"
+#include "runtime/frame_builder.h"
+#include "runtime/frame_writer.h"
 #include "telemetry/progress_bar.h"
 
 namespace tocsin {
+
+struct FrameExportOptions {
+  FileSourceOptions source;
+  FrameFile output;
+  std::vector<std::string> features = {};  // in this order; empty: the whole catalogue
+  std::vector<LeaderPair> leaders = {};
+};
 
 struct FrameExportReport {
   std::uint64_t frames = 0;
@@ -18,10 +28,7 @@ struct FrameExportReport {
   Status end;  // why reading stopped, if not at the end of the file; frames before it are written
 };
 
-// Columns: symbol, record, exchange_time_ns, quality (bits), mid_price_nanos_x2, price_tick_nanos,
-// then the whole catalogue. Floats are written so that reading them gives the same bits.
-Result<FrameExportReport> export_frames(const FileSourceOptions& options,
-                                        const std::string& output_path, const Clock& clock,
+Result<FrameExportReport> export_frames(const FrameExportOptions& options, const Clock& clock,
                                         const std::function<void(const Progress&)>& on_progress);
 
 }  // namespace tocsin

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,9 +15,33 @@
 #include "features/book_oracle.h"
 #include "ingest/source.h"
 #include "runtime/frame_builder.h"
+#include "runtime/rate_series.h"
 #include "telemetry/progress_bar.h"
 
 namespace tocsin {
+
+// When a picture of the book is asked for.
+struct PictureTime {
+  std::int64_t time_ns = 0;
+  bool of_day = false;  // since midnight of the file's first day
+};
+// A whole date and time (2024-08-08T23:57:24.5, a blank for the T, a Z at the end or none), a time
+// of day (23:57:24.5), or nanoseconds.
+Result<PictureTime> parse_picture_time(std::string_view text);
+
+struct InspectRequest {
+  FileSourceOptions file;
+  std::optional<PictureTime> picture;
+};
+
+// The best levels of a book after the last update up to `time_ns`.
+struct BookPicture {
+  std::string symbol;        // the one with the most events up to then
+  std::int64_t time_ns = 0;  // what was asked for
+  bool trusted = false;
+  std::vector<BookLevel> bids;
+  std::vector<BookLevel> asks;
+};
 
 struct InspectReport {
   FeedFormat format = FeedFormat::kBinanceUsdm;
@@ -29,6 +55,9 @@ struct InspectReport {
   SourceCounters source;
   BookCounters books;
   OracleCounters oracle;
+  FrameMemory memory;
+  RateSeries rates;  // messages by exchange time
+  std::optional<BookPicture> picture;
   std::uint64_t frames = 0;
   std::vector<InputFault> faults;
   Status end;  // why reading stopped, if not at the end of the file
@@ -36,7 +65,7 @@ struct InspectReport {
 
 // `on_progress` is called now and then.
 // The error is one of opening; what happens later is in InspectReport::end.
-Result<InspectReport> inspect_file(const FileSourceOptions& options, const Clock& clock,
+Result<InspectReport> inspect_file(const InspectRequest& request, const Clock& clock,
                                    const std::function<void(const Progress&)>& on_progress);
 
 // {"format", "venue", "messages", ...}: the keys of the command reference.

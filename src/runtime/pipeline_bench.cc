@@ -76,6 +76,22 @@ Result<PassResult> run_pass(const PipelineBenchOptions& bench, const Clock& cloc
   return result;
 }
 
+Result<double> decode_rate(const PipelineBenchOptions& bench, const Clock& clock) {
+  TOCSIN_ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, open_file_source(bench.file));
+  EventBatch batch;
+  std::uint64_t messages = 0;
+  const std::int64_t start_ns = clock.monotonic_time_ns();
+  while (source->next(batch) == SourceStatus::kEvents) ++messages;
+  const std::int64_t duration_ns = clock.monotonic_time_ns() - start_ns;
+  return static_cast<double>(messages) * 1e9 / static_cast<double>(duration_ns);
+}
+
+double median_of(std::vector<double> rates) {
+  const auto middle = static_cast<std::ptrdiff_t>(rates.size() / 2);
+  std::nth_element(rates.begin(), rates.begin() + middle, rates.end());
+  return rates[static_cast<std::size_t>(middle)];
+}
+
 // Book and features over all events of the file, decoded beforehand.
 Result<double> book_rate(const PipelineBenchOptions& bench, const Clock& clock) {
   TOCSIN_ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, open_file_source(bench.file));
@@ -105,6 +121,7 @@ Result<PipelineBenchReport> bench_pipeline(const PipelineBenchOptions& options,
   report.frames = first.frames;
   std::vector<std::int64_t> durations_ns;
   std::vector<double> book_rates;
+  std::vector<double> decode_rates;
   const std::int64_t end_ns = clock.monotonic_time_ns() + options.duration_ns;
   do {
     TOCSIN_ASSIGN_OR_RETURN(const PassResult pass,
@@ -117,14 +134,16 @@ Result<PipelineBenchReport> bench_pipeline(const PipelineBenchOptions& options,
         static_cast<double>(std::max<std::uint64_t>(1, first.messages / 2));
     TOCSIN_ASSIGN_OR_RETURN(const double rate, book_rate(options, clock));
     book_rates.push_back(rate);
+    TOCSIN_ASSIGN_OR_RETURN(const double decode, decode_rate(options, clock));
+    decode_rates.push_back(decode);
     ++report.passes;
   } while (clock.monotonic_time_ns() < end_ns);
   const auto middle = static_cast<std::ptrdiff_t>(durations_ns.size() / 2);
   std::nth_element(durations_ns.begin(), durations_ns.begin() + middle, durations_ns.end());
-  std::nth_element(book_rates.begin(), book_rates.begin() + middle, book_rates.end());
   report.messages_per_s = static_cast<double>(report.messages) * 1e9 /
                           static_cast<double>(durations_ns[static_cast<std::size_t>(middle)]);
-  report.book_messages_per_s = book_rates[static_cast<std::size_t>(middle)];
+  report.book_messages_per_s = median_of(std::move(book_rates));
+  report.decode_messages_per_s = median_of(std::move(decode_rates));
 
   StageHistograms histograms;
   const Result<PassResult> timed = run_pass(options, clock, {.histograms = &histograms});
@@ -149,6 +168,7 @@ std::string pipeline_bench_json(const PipelineBenchReport& report) {
                      {"frames", report.frames},
                      {"passes", report.passes},
                      {"messages_per_s", report.messages_per_s},
+                     {"decode_messages_per_s", report.decode_messages_per_s},
                      {"book_messages_per_s", report.book_messages_per_s},
                      {"allocations_per_message", report.allocations_per_message},
                      {"stages_ns", stages}};

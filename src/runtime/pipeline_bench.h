@@ -27,6 +27,7 @@ struct PipelineBenchReport {
   std::uint64_t frames = 0;    // in one pass
   std::uint64_t passes = 0;
   double messages_per_s = 0;           // decode (with decompression), book, features: median pass
+  double decode_messages_per_s = 0;    // decode (with decompression) alone
   double book_messages_per_s = 0;      // book and features alone, over events already decoded
   double allocations_per_message = 0;  // over the second half of a pass
   // Per message; decode, book and features only, from a pass of its own with the clock running.

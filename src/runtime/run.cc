@@ -315,6 +315,7 @@ void fill_pipeline_part(const RunState& state, const Pipeline& pipeline, RunSumm
   summary.faults.assign(state.source->faults().begin(), state.source->faults().end());
   summary.books = pipeline.builder().counters();
   summary.oracle = pipeline.builder().oracle_counters();
+  summary.memory = pipeline.builder().memory();
   summary.frames = pipeline.counters().frames;
   summary.windows_scored = pipeline.counters().windows_scored;
   summary.failed_inferences = pipeline.counters().failed_inferences;

@@ -22,8 +22,7 @@ struct SourceConfig {
   Pace pace;
   std::optional<UdpSourceOptions> udp = {};  // a live feed; its `feed` is `file`
   double stale_after_intervals = 50;         // live: silence is stale after so many usual intervals
-  std::vector<LeaderPair> leaders =
-      {};  // of `features.leaders`: what goes with the source's symbols
+  std::vector<LeaderPair> leaders = {};      // of `features.leaders`: goes with the symbols
   std::optional<WebSocketSourceOptions> websocket = {};  // a live feed; its `feed` is `file`
 
   bool is_live() const noexcept { return websocket.has_value() || udp.has_value(); }

@@ -5,6 +5,7 @@
 
 #include "base/decimal.h"
 #include "runtime/distribution_fields.h"
+#include "runtime/memory_fields.h"
 #include "sinks/sink.h"
 
 namespace tocsin {
@@ -148,6 +149,7 @@ std::string run_summary_json(const RunSummary& summary) {
       {"event_to_decision_buckets", buckets},
       {"wall_s", wall_s},
       {"events_per_s", wall_s > 0 ? static_cast<double>(summary.input.events) / wall_s : 0.0},
+      {"memory", memory_fields(summary.memory)},
       {"allocations_after_warmup", summary.allocations_after_warmup},
       {"ring_full_waits", summary.ring_full_waits},
       {"folder", summary.folder},

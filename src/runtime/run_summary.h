@@ -53,6 +53,7 @@ struct RunSummary {
   std::vector<InputFault> faults;
   BookCounters books;
   OracleCounters oracle;
+  FrameMemory memory;
   std::uint64_t frames = 0;
   std::uint64_t windows_scored = 0;
   std::uint64_t rescored = 0;       // within the guard band of a threshold
