@@ -5,6 +5,7 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -47,7 +48,10 @@ FileSourceOptions lobster_sample() {
       "data/samples/lobster_aapl/AAPL_2012-06-21_34200000_57600000_message_10.slice.csv"));
 }
 
-std::string temporary_path(const std::string& name) { return testing::TempDir() + "/" + name; }
+// Tests run side by side, each in a process of its own.
+std::string temporary_path(const std::string& name) {
+  return testing::TempDir() + "/" + std::to_string(getpid()) + "_" + name;
+}
 
 struct Exported {
   std::vector<std::string> names;
@@ -141,7 +145,7 @@ class OnlineRun {
   std::unique_ptr<Source> source_;
   SystemClock clock_;
   AlertIdHasher ids_{{.source = "s", .rule = "burst", .model = "m", .model_version = "1"}};
-  FailureCapsuleFolder failures_{testing::TempDir() + "/frame_export_test"};
+  FailureCapsuleFolder failures_{temporary_path("frame_export_test")};
   SpscRing<DecisionRecord> decisions_{4096};
   SymbolTable symbols_;
 };
