@@ -264,15 +264,18 @@ Digest block_hash(const Digest& hash_before, std::span<const std::byte> header_a
 void encode_block_content(const BlockContent& content, std::vector<std::byte>& out) {
   out.clear();
   put(out, static_cast<std::uint32_t>(content.changes.size()));
-  static_assert(sizeof(Instrument) == sizeof(std::string) + 24, "a new field is to be stored");
   for (const InstrumentChange& change : content.changes) {
     put(out, change.record);
     put(out, change.id);
-    put(out, change.instrument.price_tick_nanos);
-    put(out, change.instrument.quantity_step_nanos);
-    put(out, change.instrument.price_decimals);
-    put(out, change.instrument.quantity_decimals);
-    put_text(out, change.instrument.symbol);
+    // Names every field: a new one has to be stored.
+    const auto& [symbol, price_tick, quantity_step, price_decimals, quantity_decimals, priority] =
+        change.instrument;
+    put(out, price_tick);
+    put(out, quantity_step);
+    put(out, price_decimals);
+    put(out, quantity_decimals);
+    put(out, static_cast<std::uint8_t>(priority));
+    put_text(out, symbol);
   }
   visit_counters(content.account.counters, [&out](std::uint64_t value) { put(out, value); });
   put(out, static_cast<std::uint32_t>(content.account.by_type.size()));
@@ -291,7 +294,7 @@ void encode_block_content(const BlockContent& content, std::vector<std::byte>& o
 bool decode_block_content(std::span<const std::byte> bytes, std::size_t event_count,
                           BlockContent& content) {
   WireReader reader(bytes);
-  content.changes.resize(take_count(reader, 34));
+  content.changes.resize(take_count(reader, 35));
   for (InstrumentChange& change : content.changes) {
     change.record = reader.little<std::uint64_t>();
     change.id = reader.little<std::uint32_t>();
@@ -299,6 +302,9 @@ bool decode_block_content(std::span<const std::byte> bytes, std::size_t event_co
     change.instrument.quantity_step_nanos = reader.little<std::int64_t>();
     change.instrument.price_decimals = reader.little<std::int8_t>();
     change.instrument.quantity_decimals = reader.little<std::int8_t>();
+    const auto priority = reader.little<std::uint8_t>();
+    if (priority > static_cast<std::uint8_t>(ModifyPriority::kLostUnlessDecreased)) return false;
+    change.instrument.modify_priority = static_cast<ModifyPriority>(priority);
     change.instrument.symbol = take_text(reader);
   }
   visit_counters(content.account.counters,

@@ -136,7 +136,7 @@ class WebSocketSession final : public Session,
   }
 
  private:
-  asio::awaitable<void> run(std::shared_ptr<WebSocketSession> self) {
+  asio::awaitable<void> run([[maybe_unused]] std::shared_ptr<WebSocketSession> self) {
     try {
       co_await connect(socket_.next_layer(), url_);
       // From here on the WebSocket's own time-outs hold.

@@ -41,7 +41,8 @@ class RecordedBooks {
 
  private:
   struct Entry {
-    explicit Entry(const Instrument& instrument) : oracle(instrument) {}
+    explicit Entry(const Instrument& instrument)
+        : book({.modify_priority = instrument.modify_priority}), oracle(instrument) {}
     OrderBook book;
     BookOracle oracle;
     MarketEvent last;

@@ -120,7 +120,8 @@ class TwoBooksSource final : public Source {
   std::uint64_t record_count_;
   std::uint64_t dies_at_;
   SourceCounters counters_;
-  std::vector<Instrument> instruments_{{"EVEN"}, {"ODD"}};
+  std::vector<Instrument> instruments_{
+      {"EVEN"}, {"ODD", 1'000, 2'000, 3, 4, ModifyPriority::kLostUnlessDecreased}};
   Error error_{ErrorCode::kOk, ""};
 };
 
@@ -279,6 +280,25 @@ TEST_F(RecorderTest, KeepsQueuesInTheirOrder) {
   }
   ASSERT_EQ(ids.size(), 375U);
   for (std::size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(ids[i], 4 * (i + 1));
+}
+
+TEST_F(RecorderTest, KeepsWhatIsKnownOfAnInstrument) {
+  TwoBooksSource source(20);
+  record(source);
+  const auto replayed = opened(options().folder);
+  EventBatch batch;
+  while (replayed->next(batch) == SourceStatus::kEvents) {
+  }
+  const auto instruments = replayed->instruments();
+  ASSERT_EQ(instruments.size(), 2U);
+  EXPECT_EQ(instruments[0].modify_priority, ModifyPriority::kLostByPriceOrIncrease);
+  const Instrument& odd = instruments[1];
+  EXPECT_EQ(odd.symbol, "ODD");
+  EXPECT_EQ(odd.price_tick_nanos, 1'000);
+  EXPECT_EQ(odd.quantity_step_nanos, 2'000);
+  EXPECT_EQ(odd.price_decimals, 3);
+  EXPECT_EQ(odd.quantity_decimals, 4);
+  EXPECT_EQ(odd.modify_priority, ModifyPriority::kLostUnlessDecreased);
 }
 
 TEST_F(RecorderTest, GivesOnlyTheSymbolsAskedFor) {
