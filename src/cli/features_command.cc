@@ -4,10 +4,12 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/file_options.h"
+#include "cli/interruption.h"
 #include "cli/text_table.h"
 #include "features/feature_engine.h"
 #include "runtime/frame_export.h"
@@ -71,7 +73,15 @@ ExitCode run_export(const FeatureOptions& options, const CommandContext& context
   FrameExportOptions frames{.source = *file,
                             .output = {options.output, frame_file_format_of(options.output)},
                             .features = options.features,
-                            .leaders = *leaders};
+                            .leaders = *leaders,
+                            .stop = &watch_interruption()};
+  const std::string ending = std::filesystem::path(options.output).extension().string();
+  if (options.format.empty() && !ending.empty() && ending != ".csv" && ending != ".npz" &&
+      !options.output.starts_with("/dev/"))
+    return report_error(Error(ErrorCode::kInvalidArgument,
+                              "--output: expected a name that ends in .csv or .npz, or --format, "
+                              "found '" +
+                                  options.output + "'"));
   if (options.format == "csv") frames.output.format = FrameFileFormat::kCsv;
   if (options.format == "npz") frames.output.format = FrameFileFormat::kNpz;
   ProgressBar progress(context.terminal_errors, context.clock, write_to_terminal);
@@ -83,10 +93,10 @@ ExitCode run_export(const FeatureOptions& options, const CommandContext& context
                                {"format", frame_file_format_name(frames.output.format)},
                                {"frames", report->frames},
                                {"features", report->features}};
-  const ExitCode printed =
-      print_output(options.json ? root.dump(2) + "\n"
-                                : fmt::format("{}: {} frames of {} features\n", options.output,
-                                              with_thousands(report->frames), report->features));
+  const ExitCode printed = print_output(
+      options.json ? root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"
+                   : fmt::format("{}: {} frames of {} features\n", options.output,
+                                 with_thousands(report->frames), report->features));
   return report->end.ok() ? printed : report_error(report->end.error());
 }
 
@@ -106,7 +116,7 @@ void add_features_command(CLI::App& app, CommandContext& context) {
       [options, &context] { context.action = [options] { return run_list(*options); }; });
   CLI::App* exporter = command->add_subcommand("export", "Write the frames of a file for training");
   options->file.add_to(*exporter, "--feed-format");
-  exporter->add_option("--output", options->output, "File to write")->required();
+  exporter->add_option("-o,--output", options->output, "File to write: .csv or .npz")->required();
   exporter
       ->add_option("--format", options->format,
                    "csv or npz (default: what the output's name ends in, or csv)")

@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/file_options.h"
+#include "cli/interruption.h"
 #include "cli/terminal_chart.h"
 #include "cli/text_table.h"
 #include "runtime/inspector.h"
@@ -113,6 +114,7 @@ ExitCode run_inspect(const InspectOptions& options, const CommandContext& contex
   if (!file.ok()) return report_error(file.error());
   InspectRequest request;
   request.file = *file;
+  request.stop = &watch_interruption();
   if (!options.at.empty()) {
     const Result<PictureTime> time = parse_picture_time(options.at);
     if (!time.ok())

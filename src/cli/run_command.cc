@@ -120,7 +120,8 @@ ExitCode exit_code_of(const RunSummary& summary) {
     case RunEnd::kInterrupted:
       return ExitCode::kInterrupted;
     case RunEnd::kBadInput:
-      return ExitCode::kBadInput;
+      return summary.error_code == ErrorCode::kUnavailable ? ExitCode::kEnvironment
+                                                           : ExitCode::kBadInput;
     case RunEnd::kOutputFailed:
       return ExitCode::kEnvironment;
   }
@@ -169,6 +170,9 @@ ExitCode run_config(const RunArguments& arguments, CommandContext& context) {
   progress.clear();
   if (!summary.ok()) return report_error(summary.error());
   ExitCode code = exit_code_of(*summary);
+  // A live feed is complete wherever it is interrupted.
+  if (code == ExitCode::kDone && hooks.stop->load(std::memory_order_relaxed))
+    code = ExitCode::kInterrupted;
   if (arguments.json || !arguments.quiet) {
     const ExitCode printed =
         print_output(arguments.json ? run_summary_json(*summary) + "\n" : summary_text(*summary));

@@ -160,9 +160,9 @@ Result<DbnMetadata> read_dbn_metadata(ByteStream& stream) {
   }
   if (metadata.version == 0) return broken(stream, "version 0");
   if (size_bytes > kDbnMetadataBytesMax) {
-    return Error(ErrorCode::kResourceExhausted,
-                 stream.path() + ": DBN header of " + std::to_string(size_bytes) + " bytes; " +
-                     std::to_string(kDbnMetadataBytesMax) + " are read");
+    return Error(ErrorCode::kDataLoss, stream.path() + ": DBN header of " +
+                                           std::to_string(size_bytes) + " bytes; " +
+                                           std::to_string(kDbnMetadataBytesMax) + " are read");
   }
   stream.consume(kPreludeBytes);
   std::vector<std::byte> bytes;

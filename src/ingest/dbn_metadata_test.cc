@@ -51,7 +51,7 @@ TEST(DbnMetadata, RefusesABrokenHeader) {
   }
   Bytes too_long = whole;
   too_long[7] = std::byte{0xFF};  // four gigabytes
-  EXPECT_EQ(refusal_of(too_long).code(), ErrorCode::kResourceExhausted);
+  EXPECT_EQ(refusal_of(too_long).code(), ErrorCode::kDataLoss);
   Bytes too_many = whole;
   too_many[8 + 16 + 2 + 24 + 3 + 2 + 53 + 4 + 3] = std::byte{0xFF};  // symbols
   EXPECT_NE(refusal_of(too_many).message().find("it is shorter than what it announces"),

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "base/printable_text.h"
 
 namespace tocsin {
 
@@ -15,7 +16,7 @@ FeedLedger::FeedLedger(std::vector<std::string> symbols) : symbols_(std::move(sy
 void FeedLedger::add_fault(std::string message) {
   if (!keeps_faults()) return;
   if (place_ != nullptr) message.insert(0, place_->place());
-  faults_.push_back({counters_.records, std::move(message)});
+  faults_.push_back({counters_.records, printable_text(message)});
 }
 
 void FeedLedger::count_malformed(std::string_view what) {
@@ -33,13 +34,14 @@ bool FeedLedger::wants(std::string_view symbol) const noexcept {
 }
 
 InstrumentId FeedLedger::add_instrument(Instrument instrument) {
+  instrument.symbol = printable_text(instrument.symbol);
   instruments_.push_back(std::move(instrument));
   return static_cast<InstrumentId>(instruments_.size() - 1);
 }
 
-void FeedLedger::rename_instrument(InstrumentId id, std::string symbol) {
+void FeedLedger::rename_instrument(InstrumentId id, std::string_view symbol) {
   TOCSIN_ASSERT(id < instruments_.size());
-  instruments_[id].symbol = std::move(symbol);
+  instruments_[id].symbol = printable_text(symbol);
 }
 
 void FeedLedger::set_price_tick(InstrumentId id, std::int64_t price_tick_nanos) noexcept {

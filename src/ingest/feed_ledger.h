@@ -34,7 +34,7 @@ class FeedLedger {
   // last fault that is added.
   void set_place(const FaultPlace* place) noexcept { place_ = place; }
   // Records a fault at the current record (counters_.records); kept up to kMaxFaults. Does not
-  // count: the caller adds to the counter that fits.
+  // count: the caller adds to the counter that fits. Kept as printable_text().
   void add_fault(std::string message);
   // False once kMaxFaults are kept: the caller need not put a message together.
   bool keeps_faults() const noexcept { return faults_.size() < kMaxFaults; }
@@ -46,9 +46,10 @@ class FeedLedger {
   // True if no symbols were asked for, or this one was.
   bool wants(std::string_view symbol) const noexcept;
   std::span<const std::string> asked_symbols() const noexcept { return symbols_; }
+  // The symbol is kept as printable_text().
   InstrumentId add_instrument(Instrument instrument);
   // For feeds that give the name, or the grid, after the first event.
-  void rename_instrument(InstrumentId id, std::string symbol);
+  void rename_instrument(InstrumentId id, std::string_view symbol);
   // Before the instrument's first event.
   void set_price_tick(InstrumentId id, std::int64_t price_tick_nanos) noexcept;
 

@@ -46,10 +46,10 @@ SourceStatus FileDecoder::end_of_stream() {
   return SourceStatus::kError;
 }
 
-SourceStatus FileDecoder::end_of_text() {
+SourceStatus FileDecoder::end_of_text(std::uint64_t header_count) {
   const SourceCounters& c = counters_;
   const bool faults_only =
-      c.malformed + c.bad_quantity > 0 && c.events + c.ignored + c.filtered == 0;
+      c.malformed + c.bad_quantity > 0 && c.events + c.filtered == 0 && c.ignored <= header_count;
   if (!faults_only || !stream_->status().ok()) return end_of_stream();
   std::string message =
       "not one record could be decoded: a file of another format, or a broken one";

@@ -35,7 +35,8 @@ class FileDecoder : public Source, protected FeedLedger {
   // Ends the source with the stream's own failure if there is one, else kEnd.
   SourceStatus end_of_stream();
   // The same for text, where anything has lines: that none of them could be decoded is DATA_LOSS.
-  SourceStatus end_of_text();
+  // `header_count`: records that say what the others are.
+  SourceStatus end_of_text(std::uint64_t header_count = 0);
   // For counters_.bytes; a decoder of several streams adds them up.
   virtual std::uint64_t bytes_read() const noexcept { return stream_->offset_bytes(); }
 

@@ -330,7 +330,7 @@ void ItchFeedDecoder::name_stock(ItchStream& stream, ItchStream::Stock& stock,
     return;
   }
   if (has_instrument) {
-    ledger_.rename_instrument(stock.instrument, std::move(name));
+    ledger_.rename_instrument(stock.instrument, name);
   } else {
     stock.instrument = ledger_.add_instrument({.symbol = std::move(name)});
   }

@@ -15,6 +15,15 @@ LineArbiter::Verdict LineArbiter::offer(const Datagram& datagram, const PacketRa
                           now_ns - stream.last_messages_ns >= options_.new_day_ns;
   if (is_new_day) begin_anew(stream, range.first);
   const std::uint64_t end = range.first + std::min(range.count, UINT64_MAX - range.first);
+  if (range.first > stream.expected && range.first - stream.expected > options_.jump_max) {
+    const bool is_led_to = range.first == stream.far_next;
+    stream.far_next = end;
+    if (!is_led_to) {
+      ++counters_.implausible;
+      return Verdict::kSeen;
+    }
+    begin_anew(stream, range.first);
+  }
   if (range.first <= stream.expected) {
     // A heartbeat that announces the next number says nothing new, but must be seen by the decoder.
     const bool announces = range.count == 0 && range.first == stream.expected;

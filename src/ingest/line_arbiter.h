@@ -18,15 +18,18 @@ struct LineArbiterOptions {
   std::size_t held_max = 4096;             // datagrams; past it the oldest hole is given up
   // A stream begins anew, for a new day, where number one comes after so long without messages.
   std::int64_t new_day_ns = 60'000'000'000;
+  // A number further ahead is believed when a second datagram goes on from it.
+  std::uint64_t jump_max = std::uint64_t{1} << 24;
 };
 
 struct LineArbiterCounters {
-  std::uint64_t passed = 0;     // datagrams passed on
-  std::uint64_t seen = 0;       // that held nothing new: the other line's, or late ones
-  std::uint64_t held = 0;       // that waited for a hole before them
-  std::uint64_t holes = 0;      // opened
-  std::uint64_t given_up = 0;   // holes that nothing filled; the decoder finds them as gaps
-  std::uint64_t recovered = 0;  // numbers of holes that were filled
+  std::uint64_t passed = 0;       // datagrams passed on
+  std::uint64_t seen = 0;         // that held nothing new: the other line's, or late ones
+  std::uint64_t held = 0;         // that waited for a hole before them
+  std::uint64_t holes = 0;        // opened
+  std::uint64_t given_up = 0;     // holes that nothing filled; the decoder finds them as gaps
+  std::uint64_t recovered = 0;    // numbers of holes that were filled
+  std::uint64_t implausible = 0;  // dropped: too far ahead, and nothing before led there
   friend bool operator==(const LineArbiterCounters&, const LineArbiterCounters&) = default;
 };
 
@@ -64,6 +67,7 @@ class LineArbiter {
     std::int64_t hole_since_ns = 0;
     std::uint64_t hole_end = 0;          // of the hole that is waited for; 0: none
     std::map<std::uint64_t, Held> held;  // by first number
+    std::uint64_t far_next = 0;          // what would go on from the last implausible one; 0: none
   };
 
   void pass(Stream& stream, std::uint64_t first, std::uint64_t count) noexcept;

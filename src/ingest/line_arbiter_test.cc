@@ -121,6 +121,21 @@ TEST(LineArbiter, BeginsANewDayAtItsFirstNumber) {
       << "a heartbeat is no message, a copy no new day";
 }
 
+TEST(LineArbiter, BelievesANumberFarAheadWhenASecondDatagramGoesOnFromIt) {
+  const std::uint64_t far = std::uint64_t{1} << 62;
+  Joined joined;
+  for (const std::uint64_t first : {std::uint64_t{1}, std::uint64_t{2}, far, std::uint64_t{3}})
+    joined.offer(range(first), 0);
+  EXPECT_EQ(joined.out(), (std::vector<std::uint64_t>{1, 2, 3})) << "the wild one is dropped";
+  EXPECT_EQ(joined.arbiter().counters().implausible, 1U);
+  EXPECT_FALSE(joined.arbiter().hole());
+  joined.offer(range(far), 0);
+  joined.offer(range(far + 1), 0);
+  joined.offer(range(far + 2), 0);
+  EXPECT_EQ(joined.out(), (std::vector<std::uint64_t>{1, 2, 3, far + 1, far + 2}));
+  EXPECT_EQ(joined.arbiter().counters().implausible, 2U);
+}
+
 TEST(LineArbiter, HoldsSoManyAtMost) {
   Joined joined({.hole_wait_ns = kWaitNs, .held_max = 3});
   joined.offer(range(1), 0);

@@ -47,9 +47,11 @@ SourceStatus MappedDecoder::next(EventBatch& batch) noexcept {
   std::string_view line;
   if (!stream_->next_line(line)) {
     finish();
-    return end_of_text();
+    return end_of_text(map_.has_header ? 1 : 0);
   }
-  ++counters_.records;
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (counters_.records++ == 0 && line.starts_with(kByteOrderMark))
+    line.remove_prefix(kByteOrderMark.size());
   decode_line(line, batch);
   return yield(batch);
 }
@@ -329,7 +331,7 @@ void MappedDecoder::count_join(const SymbolState& state, const BookJoinFinding& 
 void MappedDecoder::lose(Step step, SymbolState* state, MappedKind kind) {
   ++(step == Step::kBadQuantity ? counters_.bad_quantity : counters_.malformed);
   if (keeps_faults()) add_fault(fault_);
-  if (kind == MappedKind::kTicker) return;
+  if (kind == MappedKind::kTicker || step == Step::kNobodys) return;
   const Quality missing = kind == MappedKind::kTrade ? Quality::kTradeGap : Quality::kGap;
   if (state != nullptr) {
     state->owed_quality |= missing;
@@ -338,14 +340,18 @@ void MappedDecoder::lose(Step step, SymbolState* state, MappedKind kind) {
   for (const auto& each : states_) each->owed_quality |= missing;
 }
 
-// Null past kSymbolsMax.
+// Null past kSymbolsMax. All symbols that were not asked for share a state.
 MappedDecoder::SymbolState* MappedDecoder::state_of(std::string_view symbol) {
   const auto found = state_by_symbol_.find(symbol);
   if (found != state_by_symbol_.end()) return found->second;
+  if (!wants(symbol)) {
+    has_unwanted_ = true;
+    return &unwanted_;
+  }
   if (states_.size() >= kSymbolsMax) return nullptr;
   auto state = std::make_unique<SymbolState>();
   state->symbol = symbol;
-  state->wanted = wants(symbol);
+  state->wanted = true;
   SymbolState* raw = state.get();
   states_.push_back(std::move(state));
   state_by_symbol_.emplace(raw->symbol, raw);

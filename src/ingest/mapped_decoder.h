@@ -61,7 +61,8 @@ class MappedDecoder final : public FileDecoder {
     std::int64_t time_ns = 0;
     UpdateIds ids;
   };
-  enum class Step : std::uint8_t { kOk, kMalformed, kBadQuantity };
+  // kNobodys: malformed, but no book that is known can have missed it.
+  enum class Step : std::uint8_t { kOk, kMalformed, kBadQuantity, kNobodys };
 
   void decode_line(std::string_view line, EventBatch& batch);
   bool read_row(std::string_view line);
@@ -101,6 +102,8 @@ class MappedDecoder final : public FileDecoder {
   std::vector<std::string_view> column_views_;
   std::vector<FeedLevel> levels_;
   std::vector<std::unique_ptr<SymbolState>> states_;
+  SymbolState unwanted_;
+  bool has_unwanted_ = false;
   std::unordered_map<std::string, SymbolState*, SymbolHash, std::equal_to<>> state_by_symbol_;
   std::array<std::uint64_t, kMappedKindCount> counts_{};
   std::uint64_t other_count_ = 0;

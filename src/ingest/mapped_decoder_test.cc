@@ -191,6 +191,46 @@ TEST(MappedDecoder, ReadsATableAndNamesTheColumnOfAFault) {
   EXPECT_NE(drained.faults[4].message.find("column 1 (time)"), std::string::npos);
 }
 
+constexpr std::string_view kTradesTable = R"(name: trades
+format: csv
+messages:
+  - {kind: trade, symbol: symbol, time: time, price: price, quantity: size}
+)";
+
+TEST(MappedDecoder, ReadsATableBehindAByteOrderMark) {
+  const DrainedSource drained = drain_lines(
+      map_of(kTradesTable), {"\xEF\xBB\xBFtime,symbol,price,size", "1,ONE,10.5,2", "2,ONE,10.6,3"});
+  EXPECT_EQ(drained.events.size(), 2U);
+  EXPECT_EQ(drained.counters.malformed, 0U);
+}
+
+TEST(MappedDecoder, ATableOfWhichNoRowCanBeDecodedIsAnError) {
+  const DrainedSource drained =
+      drain_lines(map_of(kTradesTable), {"when,symbol,price,size", "1,ONE,10.5,2", "2,ONE,10.6,3"});
+  EXPECT_EQ(drained.counters.malformed, 2U);
+  EXPECT_NE(drained.error.find("not one record could be decoded"), std::string::npos);
+}
+
+TEST(MappedDecoder, SymbolsThatNobodyAskedForTakeNoPlace) {
+  std::string text = "time,symbol,price,size\n";
+  for (std::size_t i = 0; i < MappedDecoder::kSymbolsMax + 5; ++i)
+    text += "1,S" + std::to_string(i) + ",10.5,2\n";
+  MappedDecoder asked(make_memory_stream("lines", std::as_bytes(std::span(text))),
+                      {"S" + std::to_string(MappedDecoder::kSymbolsMax + 4)}, map_of(kTradesTable));
+  const DrainedSource one = drain(asked);
+  EXPECT_EQ(one.events.size(), 1U);
+  EXPECT_EQ(one.counters.malformed, 0U);
+  EXPECT_EQ(one.counters.filtered, MappedDecoder::kSymbolsMax + 4);
+  // One too many is its own fault, not that of the symbols before.
+  text += "2,S0,10.5,2\n";
+  MappedDecoder all(make_memory_stream("lines", std::as_bytes(std::span(text))), {},
+                    map_of(kTradesTable));
+  const DrainedSource many = drain(all);
+  EXPECT_EQ(many.counters.malformed, 5U);
+  EXPECT_EQ(many.events.size(), MappedDecoder::kSymbolsMax + 1);
+  EXPECT_FALSE(many.events.back().quality.has(Quality::kTradeGap));
+}
+
 TEST(MappedDecoder, TakesLevelsByTheirRank) {
   const FeedMap map = map_of(R"(
 name: ranked

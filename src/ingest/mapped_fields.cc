@@ -100,13 +100,14 @@ MappedDecoder::Step MappedDecoder::take_symbol(Message& message) {
     }
   } else if (!map_.symbol_is.empty()) {
     text = map_.symbol_is;
-  } else if (states_.size() == 1) {
+  } else if (states_.size() == 1 && !has_unwanted_) {
     message.state = states_.front().get();
     return Step::kOk;
-  } else if (states_.empty() && asked_symbols().size() == 1) {
+  } else if (states_.empty() && !has_unwanted_ && asked_symbols().size() == 1) {
     text = asked_symbols().front();
   } else {
-    fault_ = "a message that names no symbol, after messages of " + std::to_string(states_.size()) +
+    fault_ = "a message that names no symbol, after messages of " +
+             std::to_string(states_.size() + (has_unwanted_ ? 1 : 0)) +
              " symbols: expected exactly one";
     return Step::kMalformed;
   }
@@ -115,7 +116,9 @@ MappedDecoder::Step MappedDecoder::take_symbol(Message& message) {
     for (char& c : symbol_scratch_) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
   }
   message.state = state_of(symbol_scratch_);
-  return message.state != nullptr ? Step::kOk : malformed(path, "at most 10000 symbols", text);
+  if (message.state != nullptr) return Step::kOk;
+  (void)malformed(path, "at most 10000 symbols", text);
+  return Step::kNobodys;
 }
 
 MappedDecoder::Step MappedDecoder::take_time(Message& message) {

@@ -154,7 +154,7 @@ void MdpProtocol::name_security(Security& security, std::string_view symbol) {
   if (security.named) return;
   security.named = true;
   if (security.wanted) {
-    ledger_.rename_instrument(security.instrument, std::string(symbol));
+    ledger_.rename_instrument(security.instrument, symbol);
   } else if (ledger_.wants(symbol)) {
     security.wanted = true;
     security.instrument = ledger_.add_instrument({.symbol = std::string(symbol)});

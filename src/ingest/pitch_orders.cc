@@ -407,7 +407,7 @@ std::optional<std::uint32_t> PitchProtocol::find_symbol(std::string_view field) 
 
 void PitchProtocol::name_symbol(std::uint32_t index, std::string name) {
   Symbol& symbol = unit_->symbols[index];
-  if (symbol.wanted) return ledger_.rename_instrument(symbol.instrument, std::move(name));
+  if (symbol.wanted) return ledger_.rename_instrument(symbol.instrument, name);
   if (!ledger_.wants(name)) return;
   symbol.wanted = true;
   symbol.instrument = ledger_.add_instrument(instrument_named(std::move(name)));

@@ -247,7 +247,7 @@ Result<BlockHeader> decode_block_header(std::span<const std::byte> bytes) {
   header.first_time_ns = reader.little<std::int64_t>();
   header.last_time_ns = reader.little<std::int64_t>();
   reader.skip(sizeof(std::uint64_t));
-  const bool possible = reader.ok() && kind >= 1 && kind <= 3 &&
+  const bool possible = reader.ok() && kind >= 1 && kind <= 4 &&
                         header.stored_bytes <= kBlockRawBytesMax &&
                         header.raw_bytes <= kBlockRawBytesMax;
   if (!possible) return Error(ErrorCode::kDataLoss, "no block stands here");

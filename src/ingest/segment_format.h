@@ -46,7 +46,8 @@ Result<ReadHeader> decode_recording_header(std::span<const std::byte> bytes);
 enum class BlockKind : std::uint8_t {
   kBooks = 1,   // the books as events, for a replay that begins with this segment
   kEvents = 2,  // what the source yielded
-  kEnd = 3      // the segment is complete: an index of its blocks
+  kEnd = 3,     // the segment is complete: an index of its blocks; another segment follows
+  kLast = 4     // the same of the last segment: the recording is complete
 };
 
 // What stands in front of a block's bytes.

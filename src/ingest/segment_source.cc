@@ -120,7 +120,7 @@ Result<std::optional<std::int64_t>> SegmentSource::first_time_of(std::size_t seg
     const Result<BlockHeader> header = read_block(stored);
     if (!header.ok()) return std::optional<std::int64_t>();
     if (header->kind == BlockKind::kEvents) return std::optional(header->first_time_ns);
-    if (header->kind == BlockKind::kEnd) return std::optional<std::int64_t>();
+    if (header->kind != BlockKind::kBooks) return std::optional<std::int64_t>();
   }
 }
 
@@ -197,7 +197,11 @@ Result<bool> SegmentSource::next_block() {
   for (;;) {
     if (ended_) {
       if (at_ != bytes_.size()) return fault("bytes stand behind the end block");
-      if (segment_ + 1 == segments_.size()) return false;
+      if (segment_ + 1 == segments_.size()) {
+        if (!is_last_) return fault("the recording goes on in a segment that is missing");
+        return false;
+      }
+      if (is_last_) return fault("the recording ends here, yet another segment stands behind it");
       bytes_before_ += segments_[segment_].size_bytes;
       ++segment_;
       wants_books_ = false;
@@ -208,7 +212,8 @@ Result<bool> SegmentSource::next_block() {
     if (header.kind == BlockKind::kBooks && !wants_books_) continue;
     if (!codec_.decompress(stored, header.raw_bytes, raw_))
       return fault("the block before this place cannot be unpacked");
-    if (header.kind == BlockKind::kEnd) {
+    if (header.kind == BlockKind::kEnd || header.kind == BlockKind::kLast) {
+      is_last_ = header.kind == BlockKind::kLast;
       TOCSIN_RETURN_IF_ERROR(take_end(raw_));
       continue;
     }

@@ -81,6 +81,7 @@ class SegmentSource final : public Source {
   std::size_t at_ = 0;              // in bytes_: the next block
   std::uint32_t block_ = 0;         // the number of the last block that was read
   bool ended_ = false;              // the loaded segment's end block has been read
+  bool is_last_ = false;            // and it was the recording's
   bool wants_books_ = false;        // of the loaded segment: the replay begins with it
   Digest last_hash_{};              // of the last block read, or of the header
   std::uint64_t bytes_before_ = 0;  // of the segments before

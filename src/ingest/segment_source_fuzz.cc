@@ -23,7 +23,7 @@ std::vector<std::byte> segment_around(std::span<const std::byte> raw, std::uint8
   header.raw_bytes = static_cast<std::uint32_t>(raw.size());
   header.stored_bytes = static_cast<std::uint32_t>(stored.size());
   hash = encode_block(header, stored, hash, bytes);
-  header.kind = BlockKind::kEnd;
+  header.kind = BlockKind::kLast;
   header.number = 2;
   encode_block(header, stored, hash, bytes);
   return bytes;

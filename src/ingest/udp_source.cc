@@ -215,6 +215,7 @@ std::vector<std::pair<std::string, std::uint64_t>> UdpSource::counts_by_type() c
   add("datagram held behind a hole", lines.held);
   add("hole given up", lines.given_up);
   add("number recovered", lines.recovered);
+  add("implausible number", lines.implausible);
   add("request for retransmission", request_count_);
   add("datagram dropped by the kernel", dropped);
   add("silence of all lines", silent_count_);

@@ -1,6 +1,7 @@
 // One frame after another from the builder to the file.
 #include "runtime/frame_export.h"
 
+#include <filesystem>
 #include <memory>
 
 #include "features/feature_engine.h"
@@ -11,6 +12,17 @@ namespace {
 
 constexpr std::uint64_t kFramesBetweenProgress = 1024;
 
+Status check_output(const FrameExportOptions& options) {
+  const FileSourceOptions& source = options.source;
+  for (const std::string* read : {&source.path, &source.orderbook_path, &source.map_path}) {
+    std::error_code ignored;
+    if (!read->empty() && std::filesystem::equivalent(*read, options.output.path, ignored))
+      return Error(ErrorCode::kInvalidArgument,
+                   options.output.path + ": is the file that is read; expected another one");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<FrameExportReport> export_frames(const FrameExportOptions& options, const Clock& clock,
@@ -19,6 +31,7 @@ Result<FrameExportReport> export_frames(const FrameExportOptions& options, const
   if (!options.features.empty()) {
     TOCSIN_ASSIGN_OR_RETURN(schema, FeatureSchema::from_names(options.features));
   }
+  TOCSIN_RETURN_IF_ERROR(check_output(options));
   TOCSIN_ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, open_file_source(options.source));
   TOCSIN_ASSIGN_OR_RETURN(const std::unique_ptr<FrameWriter> writer,
                           open_frame_writer(options.output, schema));
@@ -28,7 +41,10 @@ Result<FrameExportReport> export_frames(const FrameExportOptions& options, const
   EventBatch batch;
   FeatureFrame frame;
   SourceStatus status = SourceStatus::kEvents;
-  while ((status = source->next(batch)) == SourceStatus::kEvents) {
+  const auto stopped = [&options] {
+    return options.stop != nullptr && options.stop->load(std::memory_order_relaxed);
+  };
+  while (!stopped() && (status = source->next(batch)) == SourceStatus::kEvents) {
     StageDurations durations;
     for (std::size_t index = 0; builder.next_frame(batch, index, frame, durations);) {
       TOCSIN_RETURN_IF_ERROR(writer->write(frame, source->instruments()[frame.instrument]));
@@ -39,6 +55,8 @@ Result<FrameExportReport> export_frames(const FrameExportOptions& options, const
   TOCSIN_RETURN_IF_ERROR(writer->finish());
   warn_of_absent_symbols(options.source, source->counters());
   if (status == SourceStatus::kError) report.end = source->error();
+  if (status == SourceStatus::kEvents)
+    report.end = Error(ErrorCode::kCancelled, "interrupted; the frames up to here are written");
   return report;
 }
 

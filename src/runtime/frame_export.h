@@ -1,6 +1,7 @@
 // Writes the frames of a file for training: the same code builds them in a live run.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -20,14 +21,18 @@ struct FrameExportOptions {
   FrameFile output;
   std::vector<std::string> features = {};  // in this order; empty: the whole catalogue
   std::vector<LeaderPair> leaders = {};
+  const std::atomic<bool>* stop = nullptr;  // turned true from outside: ends with what there is
 };
 
 struct FrameExportReport {
   std::uint64_t frames = 0;
   std::uint64_t features = 0;
-  Status end;  // why reading stopped, if not at the end of the file; frames before it are written
+  // Why reading stopped, if not at the end of the file (kCancelled: from outside); frames before it
+  // are written.
+  Status end;
 };
 
+// kInvalidArgument: the output is one of the files that are read.
 Result<FrameExportReport> export_frames(const FrameExportOptions& options, const Clock& clock,
                                         const std::function<void(const Progress&)>& on_progress);
 

@@ -13,7 +13,8 @@ Result<std::string> html_report(std::string_view summary_json) {
   if (summary.is_discarded() || !summary.contains("series") || !summary.contains("stages_ns"))
     return Error(ErrorCode::kInvalidArgument,
                  "not a run's summary: expected the JSON that 'tocsin run --summary' writes");
-  return html_page(kReportPage, summary.dump());
+  return html_page(kReportPage,
+                   summary.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 }  // namespace tocsin

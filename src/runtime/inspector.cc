@@ -204,7 +204,10 @@ Result<InspectReport> inspect_file(const InspectRequest& request, const Clock& c
   EventBatch batch;
   FeatureFrame frame;
   SourceStatus status = SourceStatus::kEvents;
-  while ((status = source->next(batch)) == SourceStatus::kEvents) {
+  const auto stopped = [&request] {
+    return request.stop != nullptr && request.stop->load(std::memory_order_relaxed);
+  };
+  while (!stopped() && (status = source->next(batch)) == SourceStatus::kEvents) {
     notes.take_in(batch, builder, *source);
     StageDurations durations;
     for (std::size_t index = 0; builder.next_frame(batch, index, frame, durations);)
@@ -213,6 +216,8 @@ Result<InspectReport> inspect_file(const InspectRequest& request, const Clock& c
       on_progress({source->progress(), source->counters().events});
   }
   if (status == SourceStatus::kError) report.end = source->error();
+  if (status == SourceStatus::kEvents)
+    report.end = Error(ErrorCode::kCancelled, "interrupted; this is what was read up to here");
   notes.finish(builder, *source);
   report.by_type = source->counts_by_type();
   report.venue = source->venue();
@@ -295,7 +300,7 @@ std::string inspect_json(const InspectReport& report) {
                        {"trusted", report.picture->trusted},
                        {"bids", levels_json(report.picture->bids)},
                        {"asks", levels_json(report.picture->asks)}};
-  return root.dump(2);
+  return root.dump(2, ' ', false, json::error_handler_t::replace);
 }
 
 }  // namespace tocsin

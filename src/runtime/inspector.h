@@ -2,6 +2,7 @@
 // what the feed itself says.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -32,6 +33,7 @@ Result<PictureTime> parse_picture_time(std::string_view text);
 struct InspectRequest {
   FileSourceOptions file;
   std::optional<PictureTime> picture;
+  const std::atomic<bool>* stop = nullptr;  // turned true from outside: ends with what there is
 };
 
 // The best levels of a book after the last update up to `time_ns`.
@@ -60,7 +62,7 @@ struct InspectReport {
   std::optional<BookPicture> picture;
   std::uint64_t frames = 0;
   std::vector<InputFault> faults;
-  Status end;  // why reading stopped, if not at the end of the file
+  Status end;  // why reading stopped, if not at the end of the file (kCancelled: from outside)
 };
 
 // `on_progress` is called now and then.

@@ -143,7 +143,7 @@ std::string record_json(const RecordReport& report) {
       {"interrupted", report.interrupted},
       {"error", report.end.ok() ? nlohmann::json() : nlohmann::json(report.end.error().message())},
   };
-  return root.dump(2);
+  return root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace tocsin

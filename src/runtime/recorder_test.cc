@@ -373,6 +373,20 @@ TEST_F(RecorderTest, TellsWhereARecordingIsCutOff) {
   }
 }
 
+TEST_F(RecorderTest, TellsThatTheLastSegmentIsMissing) {
+  TwoBooksSource source(2'000);
+  record(source, 1, 500);
+  ASSERT_EQ(segments_, 4U);
+  std::filesystem::remove(segment(4));
+  FileSourceOptions cut;
+  cut.path = options().folder;
+  auto opened = open_file_source(cut);
+  ASSERT_TRUE(opened.ok());
+  const Played played = play(**opened, false);
+  EXPECT_NE(played.error.find("goes on in a segment that is missing"), std::string::npos);
+  EXPECT_EQ(played.events.size(), 1'500U);
+}
+
 TEST_F(RecorderTest, TellsAMissingAndASwappedSegment) {
   TwoBooksSource source(400);
   record(source, 1, 100);

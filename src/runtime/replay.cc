@@ -188,7 +188,7 @@ std::string decision_json(const FoundDecision& found, const ReplayReport* report
     root["window_equal"] = report->window_equal;
     root["tolerance"] = report->tolerance;
   }
-  return root.dump(2);
+  return root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace tocsin

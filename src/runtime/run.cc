@@ -56,6 +56,7 @@ struct RunState {
 
 struct PipelineOutcome {
   RunEnd end = RunEnd::kComplete;
+  ErrorCode error_code = ErrorCode::kOk;
   std::string error;
 };
 
@@ -274,6 +275,7 @@ PipelineOutcome drive(Pipeline& pipeline, const RunState& state, const std::atom
     const Pipeline::Step step = pipeline.step(progress.give_up);
     if (step == Pipeline::Step::kFailed) {
       outcome.end = RunEnd::kBadInput;
+      outcome.error_code = state.source->error().code();
       outcome.error = state.source->error().message();
     }
     if (step != Pipeline::Step::kWorked) break;
@@ -313,6 +315,7 @@ LedgerRunEnd run_end(const RunState& state, const Pipeline& pipeline, RunEnd end
 void fill_pipeline_part(const RunState& state, const Pipeline& pipeline, RunSummary& summary) {
   summary.input = state.source->counters();
   summary.faults.assign(state.source->faults().begin(), state.source->faults().end());
+  summary.by_type = state.source->counts_by_type();
   summary.books = pipeline.builder().counters();
   summary.oracle = pipeline.builder().oracle_counters();
   summary.memory = pipeline.builder().memory();
@@ -478,6 +481,7 @@ Result<RunSummary> run(const RunConfig& config, const RunHooks& hooks, Clock& cl
   RunSummary summary = summarise(config, *state, pipeline, sinks);
   warn_of_absent_symbols(config.source.file, summary.input);
   summary.end = outcome.end;
+  summary.error_code = outcome.error_code;
   summary.error = outcome.error;
   summary.wall_duration_ns = wall_ns;
   if (!closed.ok()) {

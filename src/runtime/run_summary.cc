@@ -70,7 +70,10 @@ json faults_json(const RunSummary& summary) {
 
 json feed_json(const RunSummary& summary) {
   const SourceCounters& input = summary.input;
+  json by_type = json::object();
+  for (const auto& [type, count] : summary.by_type) by_type[type] = count;
   return {{"records", input.records},
+          {"by_type", by_type},
           {"malformed", input.malformed},
           {"ignored", input.ignored},
           {"filtered", input.filtered},
@@ -161,7 +164,7 @@ std::string run_summary_json(const RunSummary& summary) {
       {"series", series_json(summary)},
       {"alert_list", alerts_json(summary)},
   };
-  return root.dump(1);
+  return root.dump(1, ' ', false, json::error_handler_t::replace);
 }
 
 }  // namespace tocsin

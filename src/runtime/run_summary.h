@@ -47,7 +47,11 @@ struct RunSummary {
   float threshold = 0.0F;
   float release_threshold = 0.0F;
   RunEnd end = RunEnd::kComplete;
-  std::string error;  // why the run ended early; empty if it did not
+  // Messages by type, and what a live source counts besides: datagrams, broken connections,
+  // silences.
+  std::vector<std::pair<std::string, std::uint64_t>> by_type;
+  ErrorCode error_code = ErrorCode::kOk;  // of `error`, where the source gave it
+  std::string error;                      // why the run ended early; empty if it did not
 
   SourceCounters input;
   std::vector<InputFault> faults;

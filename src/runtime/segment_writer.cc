@@ -124,7 +124,8 @@ Status SegmentWriter::write_block(BlockKind kind, std::span<const std::byte> raw
   place.header.number = static_cast<std::uint32_t>(places_.size() + 1);
   place.header.raw_bytes = static_cast<std::uint32_t>(raw.size());
   place.header.stored_bytes = static_cast<std::uint32_t>(stored_.size());
-  if (kind != BlockKind::kEnd) describe(content_.events, place.header);
+  if (kind == BlockKind::kBooks || kind == BlockKind::kEvents)
+    describe(content_.events, place.header);
   place.instruments = instruments_of(content_.events);
   bytes_.clear();
   const Digest hash = encode_block(place.header, stored_, last_hash_, bytes_);
@@ -147,7 +148,7 @@ Status SegmentWriter::close_block(const SourceAccount& account,
   return write_block(BlockKind::kEvents, raw_);
 }
 
-Status SegmentWriter::end_segment(const SourceAccount& account,
+Status SegmentWriter::end_segment(BlockKind kind, const SourceAccount& account,
                                   std::span<const Instrument> instruments) {
   TOCSIN_ASSERT(!has_open_block());
   note_instruments(instruments, last_record_);
@@ -162,14 +163,14 @@ Status SegmentWriter::end_segment(const SourceAccount& account,
     raw_[i] = static_cast<std::byte>(size >> (8 * i) & 0xFFU);
   raw_.insert(raw_.end(), content.begin(), content.end());
   raw_.insert(raw_.end(), index.begin(), index.end());
-  TOCSIN_RETURN_IF_ERROR(write_block(BlockKind::kEnd, raw_));
+  TOCSIN_RETURN_IF_ERROR(write_block(kind, raw_));
   return file_->sync();
 }
 
 Status SegmentWriter::begin_segment(const SourceAccount& account,
                                     std::span<const Instrument> instruments,
                                     std::vector<MarketEvent> books) {
-  TOCSIN_RETURN_IF_ERROR(end_segment(account, instruments));
+  TOCSIN_RETURN_IF_ERROR(end_segment(BlockKind::kEnd, account, instruments));
   TOCSIN_RETURN_IF_ERROR(open_segment());
   content_.events = std::move(books);
   note_instruments(instruments, 0);
@@ -180,7 +181,7 @@ Status SegmentWriter::begin_segment(const SourceAccount& account,
 
 Status SegmentWriter::finish(const SourceAccount& account,
                              std::span<const Instrument> instruments) {
-  TOCSIN_RETURN_IF_ERROR(end_segment(account, instruments));
+  TOCSIN_RETURN_IF_ERROR(end_segment(BlockKind::kLast, account, instruments));
   return sync_folder(options_.folder);
 }
 

@@ -61,7 +61,8 @@ class SegmentWriter {
   explicit SegmentWriter(SegmentWriterOptions options) : options_(std::move(options)) {}
 
   Status open_segment();
-  Status end_segment(const SourceAccount& account, std::span<const Instrument> instruments);
+  Status end_segment(BlockKind kind, const SourceAccount& account,
+                     std::span<const Instrument> instruments);
   Status write_block(BlockKind kind, std::span<const std::byte> raw);
   void note_instrument(InstrumentId id, const Instrument& instrument, std::uint64_t record);
   void note_instruments(std::span<const Instrument> instruments, std::uint64_t record);

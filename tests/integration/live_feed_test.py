@@ -57,7 +57,7 @@ class LiveFeed(unittest.TestCase):
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
         output, errors = process.communicate(timeout=30)
-        self.assertEqual(process.returncode, 0, errors)
+        self.assertEqual(process.returncode, 130, errors)
         summary = json.loads(output)
         self.assertGreater(summary["events"], 100, errors)
         self.assertEqual(summary["gaps"], 0)
