@@ -178,9 +178,8 @@ void log_choices(const RunConfig& config, const RunState& state) {
   if (source.is_live())
     log_info(fmt::format("source {}, live, until ctrl-C", source.file.path));
   else
-    log_info(fmt::format("source {}, {}",
-                         std::filesystem::proximate(source.file.path, ignored).string(),
-                         pace_text(source.pace)));
+    log_info("source " + std::filesystem::proximate(source.file.path, ignored).string() + ", " +
+             pace_text(source.pace));
   log_info(fmt::format("model {} on engine {} {} ({}), kernels {}, window {} steps of {} features",
                        model.title(), model.engine.name, model.engine.version,
                        determinism_name(model.engine.determinism), selected_isa(), model.steps(),
