@@ -146,7 +146,7 @@ class LoopKernel {
              std::optional<std::int64_t> scan_steps)
       : body_(std::move(body)),
         scan_steps_(scan_steps),
-        steps_max_(context.prepared().limits().loop_steps_max),
+        budget_(context.prepared()),
         has_trip_count_(context.has_input(0)),
         has_condition_(context.has_input(1)),
         carried_(body_->scratch_begin()) {
@@ -183,7 +183,7 @@ class LoopKernel {
 
  private:
   const char* run_step(const Buffers& buffers, std::int64_t step, bool& goes_on) {
-    if (step >= steps_max_) return "the loop takes more steps than the limit (loop_steps_max)";
+    if (const char* failure = budget_.take(); failure != nullptr) return failure;
     if (scan_steps_ && step >= *scan_steps_) return "the loop takes more steps than were planned";
     step_number_ = step;
     condition_ = true;
@@ -208,13 +208,24 @@ class LoopKernel {
 
   std::shared_ptr<SubgraphPlan> body_;
   std::optional<std::int64_t> scan_steps_;
-  std::int64_t steps_max_;
+  StepBudget budget_;
   bool has_trip_count_, has_condition_;
   CarriedValues carried_;
   std::vector<std::size_t> scan_bytes_;
   std::int64_t step_number_ = 0;
   bool condition_ = true;
 };
+
+// A trip count that nothing but the limit can end.
+Status check_trip_count(const NodeContext& context, const LoopShape& shape) {
+  if (!context.has_input(0) || context.input(0).constant == nullptr) return {};
+  const bool may_end = context.has_input(1) &&
+                       source_of(*shape.body, shape.body->outputs[0]) != shape.body->inputs[1];
+  const std::int64_t trip_count = context.input(0).values<std::int64_t>()[0];
+  if (may_end || trip_count <= context.prepared().limits().loop_steps_max) return {};
+  return Error(ErrorCode::kResourceExhausted, "its trip count " + std::to_string(trip_count) +
+                                                  " is over the limit (loop_steps_max)");
+}
 
 Status check_body(const NodeContext& context, const LoopShape& shape, const SubgraphPlan& body) {
   const PlannedOutput& condition = body.outputs()[0];
@@ -236,6 +247,7 @@ Status check_body(const NodeContext& context, const LoopShape& shape, const Subg
 Result<PlannedNode> plan_loop(const NodeContext& context) {
   TOCSIN_RETURN_IF_ERROR(check_control(context));
   TOCSIN_ASSIGN_OR_RETURN(const LoopShape shape, loop_shape(context));
+  TOCSIN_RETURN_IF_ERROR(check_trip_count(context, shape));
   TOCSIN_ASSIGN_OR_RETURN(const auto body,
                           SubgraphPlan::build(context, *shape.body, body_inputs(context, shape)));
   TOCSIN_RETURN_IF_ERROR(check_body(context, shape, *body));

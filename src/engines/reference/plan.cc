@@ -81,6 +81,12 @@ class PlanBuilder {
 
   Result<Plan> build(const std::vector<PlanInput>& inputs, const GraphPart& part) {
     const Graph& graph = prepared_.graph();
+    prepared_.begin_planning();
+    if (!prepared_.is_subgraph()) {
+      plan_.work_left_ = prepared_.work_left();
+      plan_.loop_steps_max_ = limits_.loop_steps_max;
+      plan_.work_left_->loop_steps = plan_.loop_steps_max_;
+    }
     for (std::size_t i = 0; i < values_.size(); ++i) {
       const std::optional<Tensor>& constant = prepared_.constants()[i];
       if (constant) set_constant(i, *constant, true);
@@ -438,6 +444,7 @@ const void* Plan::resolve(const Place& place, std::span<const void* const> input
 
 const char* Plan::run(std::span<const void* const> inputs, std::byte* arena) noexcept {
   const char* failure = nullptr;
+  if (work_left_ != nullptr) work_left_->loop_steps = loop_steps_max_;
   for (Step& step : steps_) {
     for (std::size_t i = 0; i < step.inputs.size(); ++i)
       step.input_pointers[i] = resolve(step.inputs[i], inputs, arena);

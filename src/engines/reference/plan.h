@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -102,6 +103,9 @@ class Plan {
   std::size_t scratch_offset_ = 0;
   std::size_t arena_bytes_ = 0;
   std::size_t failed_node_ = 0;
+  // Of a graph that is no subgraph: what its loops may take in a run.
+  std::shared_ptr<WorkLeft> work_left_;
+  std::int64_t loop_steps_max_ = 0;
 };
 
 }  // namespace tocsin

@@ -46,7 +46,8 @@ Status check_outputs(const GraphNode& node, PlannedNode& planned) {
 
 Error node_error(const Graph& graph, std::size_t node_index, const Error& error) {
   Error located = error.within(node_text(graph.nodes[node_index], node_index));
-  if (error.code() != ErrorCode::kUnimplemented) return located;
+  const bool is_told = error.message().find("; engines that can run it: ") != std::string::npos;
+  if (error.code() != ErrorCode::kUnimplemented || is_told) return located;
   const std::string& domain = graph.nodes[node_index].domain;
   const bool is_standard = domain.empty() || domain == "ai.onnx.ml" || domain == "com.microsoft";
   return Error(located.code(),
@@ -60,6 +61,12 @@ Result<PlannedNode> plan_node(PreparedGraph& prepared, std::size_t node_index,
   const GraphNode& node = graph.nodes[node_index];
   const OperatorEntry* entry = find_operator(node.domain, node.op_type);
   TOCSIN_ASSERT(entry != nullptr);
+  if (prepared.work_left()->node_plans-- == 0) {
+    prepared.work_left()->node_plans = 0;
+    return node_error(graph, node_index,
+                      Error(ErrorCode::kResourceExhausted,
+                            "planning the model takes more work than the limit (node_plans_max)"));
+  }
   if (const Status counts = check_counts(*entry, node, inputs); !counts.ok())
     return node_error(graph, node_index, counts.error());
   const NodeContext context(node, inputs, prepared);
@@ -162,24 +169,27 @@ Status PreparedGraph::fold_constants() {
   return {};
 }
 
-Result<PreparedGraph> PreparedGraph::prepare(Graph graph, const ReferenceLimits& limits,
-                                             const QuantisationOptions& quantisation,
-                                             const std::vector<Initializer>& known) {
-  if (graph.nodes.size() > limits.node_count_max)
+Status PreparedGraph::fold(const std::vector<Initializer>& known) {
+  if (graph_.nodes.size() > limits_.node_count_max)
     return Error(ErrorCode::kResourceExhausted, "the model has " +
-                                                    std::to_string(graph.nodes.size()) +
+                                                    std::to_string(graph_.nodes.size()) +
                                                     " nodes, the limit (node_count_max) is " +
-                                                    std::to_string(limits.node_count_max));
+                                                    std::to_string(limits_.node_count_max));
+  TOCSIN_RETURN_IF_ERROR(check_operators());
+  constants_.resize(graph_.value_names.size());
+  for (const Initializer& constant : graph_.initializers)
+    constants_[static_cast<std::size_t>(constant.value)] = constant.tensor;
+  for (const Initializer& constant : known)
+    constants_[static_cast<std::size_t>(constant.value)] = constant.tensor;
+  return fold_constants();
+}
+
+Result<PreparedGraph> PreparedGraph::prepare(Graph graph, const ReferenceLimits& limits,
+                                             const QuantisationOptions& quantisation) {
   PreparedGraph prepared(std::move(graph), limits, quantisation);
-  TOCSIN_RETURN_IF_ERROR(prepared.check_operators());
-  prepared.constants_.resize(prepared.graph_.value_names.size());
-  const auto set_constants = [&prepared](const std::vector<Initializer>& constants) {
-    for (const Initializer& constant : constants)
-      prepared.constants_[static_cast<std::size_t>(constant.value)] = constant.tensor;
-  };
-  set_constants(prepared.graph_.initializers);
-  set_constants(known);
-  TOCSIN_RETURN_IF_ERROR(prepared.fold_constants());
+  prepared.begin_planning();
+  prepared.work_left_->loop_steps = limits.loop_steps_max;
+  TOCSIN_RETURN_IF_ERROR(prepared.fold({}));
   return prepared;
 }
 
@@ -187,9 +197,12 @@ Result<PreparedGraph*> PreparedGraph::subgraph(const Graph& graph,
                                                const std::vector<Initializer>& known) {
   std::unique_ptr<PreparedGraph>& place = subgraphs_[&graph];
   if (place == nullptr) {
-    TOCSIN_ASSIGN_OR_RETURN(PreparedGraph prepared,
-                            prepare(graph, limits_, weights_.quantisation(), known));
-    place = std::make_unique<PreparedGraph>(std::move(prepared));
+    std::unique_ptr<PreparedGraph> prepared(
+        new PreparedGraph(graph, limits_, weights_.quantisation()));
+    prepared->work_left_ = work_left_;
+    prepared->is_subgraph_ = true;
+    TOCSIN_RETURN_IF_ERROR(prepared->fold(known));
+    place = std::move(prepared);
   }
   return place.get();
 }

@@ -108,7 +108,10 @@ std::vector<FormalInput> body_inputs(const NodeContext& context, const ScanShape
 class ScanKernel {
  public:
   ScanKernel(std::shared_ptr<SubgraphPlan> body, ScanShape shape, const NodeContext& context)
-      : body_(std::move(body)), shape_(std::move(shape)), states_(body_->scratch_begin()) {
+      : body_(std::move(body)),
+        shape_(std::move(shape)),
+        budget_(context.prepared()),
+        states_(body_->scratch_begin()) {
     for (std::size_t i = 0; i < shape_.state_count; ++i)
       states_.add(context.input(i).type, context.input(i).shape, false);
     scratch_bytes_ = states_.scratch_end();
@@ -171,6 +174,7 @@ class ScanKernel {
 
   std::shared_ptr<SubgraphPlan> body_;
   ScanShape shape_;
+  StepBudget budget_;
   CarriedValues states_;
   std::size_t scratch_bytes_ = 0;
 };

@@ -88,6 +88,23 @@ class CarriedValues {
   std::size_t scratch_end_;
 };
 
+// The steps that loops may still take in this run.
+class StepBudget {
+ public:
+  explicit StepBudget(const PreparedGraph& prepared) : work_left_(prepared.work_left()) {}
+
+  // Null, or why there is no step left.
+  const char* take() noexcept {
+    if (work_left_->loop_steps <= 0)
+      return "the model's loops take more steps than the limit (loop_steps_max)";
+    --work_left_->loop_steps;
+    return nullptr;
+  }
+
+ private:
+  std::shared_ptr<WorkLeft> work_left_;
+};
+
 // Bytes of a tensor's values.
 std::size_t size_bytes(DataType type, const Shape& shape);
 // The same, rounded up so that another tensor can follow.
