@@ -96,7 +96,8 @@ Graph conv_model(const Rounding& rounding) {
 }
 
 Graph recurrent_model(const std::string& type, std::int64_t gates, std::int64_t linear,
-                      std::int64_t steps, const Rounding& rounding) {
+                      std::int64_t steps, const Rounding& rounding,
+                      const std::vector<std::string>& activations = {}) {
   GraphBuilder builder;
   ValueIndex x = builder.input("x", {kFreeDimension, steps, kFeatures});
   const std::vector<std::int64_t> swap{1, 0, 2};
@@ -105,6 +106,7 @@ Graph recurrent_model(const std::string& type, std::int64_t gates, std::int64_t 
   std::vector<Attribute> attributes = {{"hidden_size", kUnits},
                                        {"direction", std::string("bidirectional")}};
   if (type == "GRU") attributes.push_back({"linear_before_reset", linear});
+  if (!activations.empty()) attributes.push_back({"activations", activations});
   // [2, width, n] holds 2 * width outputs: the grid's rows are those of the flat matrix.
   const auto both = [&](const std::string& name, std::int64_t inputs) {
     RandomFloats random(kSeed + name.size());
@@ -305,6 +307,82 @@ TEST(LowPrecisionSession, AWeightThatThePrecisionCannotHoldIsNamedWithItsNode) {
       << session.error().message();
   EXPECT_NE(session.error().message().find("float16 cannot hold"), std::string::npos)
       << session.error().message();
+}
+
+// Tanh and sigmoid bound a state, so it has a scale by itself; a state that Relu makes has none.
+TEST(LowPrecisionSession, AStateWithoutBoundsStaysInFloat32) {
+  using Names = std::vector<std::string>;
+  struct Cell {
+    std::string type;
+    std::int64_t gates;
+    Names usual, unbounded;  // of both directions
+  };
+  const std::vector<Cell> cells = {
+      {"RNN", 1, {"Tanh", "Tanh"}, {"Relu", "Relu"}},
+      {"GRU", 3, {"Sigmoid", "Tanh", "Sigmoid", "Tanh"}, {"Sigmoid", "Relu", "Sigmoid", "Relu"}},
+      {"LSTM",
+       4,
+       {"Sigmoid", "Tanh", "Tanh", "Sigmoid", "Tanh", "Tanh"},
+       {"Sigmoid", "Tanh", "Relu", "Sigmoid", "Tanh", "Relu"}}};
+  for (const Cell& cell : cells) {
+    for (const bool is_bounded : {true, false}) {
+      const Graph graph = recurrent_model(cell.type, cell.gates, 0, kSteps, as_it_is,
+                                          is_bounded ? cell.usual : cell.unbounded);
+      const std::vector<float> exact = run(graph, options_of(Precision::kFloat32), 1.0F);
+      const std::vector<float> low =
+          run(graph, options_of(Precision::kInt8, {{"another", 0.1F}}), 1.0F);
+      EXPECT_EQ(low == exact, !is_bounded) << cell.type;
+    }
+  }
+}
+
+// h' = tanh(x_t W + h R) over the steps: W is captured from around the body, R stands in it.
+Graph scanned_model(const Rounding& rounding) {
+  GraphBuilder body;
+  const ValueIndex h = body.input("h", {});
+  const ValueIndex x = body.input("x_t", {});
+  const ValueIndex w = body.input("w", {});  // captured below
+  const ValueIndex r = weights(body, "rr", {kUnits, kUnits}, rounding, true);
+  const ValueIndex next = body.node(
+      "Tanh", {body.node("Add", {body.node("MatMul", {x, w}), body.node("MatMul", {h, r})})});
+  body.output(next, {});
+  GraphBuilder builder;
+  const ValueIndex frames = builder.input("x", {kSteps, kBatch, kFeatures});
+  const ValueIndex captured = weights(builder, "w", {kFeatures, kUnits}, rounding, true);
+  const ValueIndex start =
+      builder.floats("start", {kBatch, kUnits}, std::vector<float>(kBatch * kUnits, 0.125F));
+  Graph inner = body.finish();
+  inner.signature.inputs.pop_back();
+  inner.captured_values = {captured};
+  const ValueIndex y = builder.node("Scan", {start, frames},
+                                    {{"body", std::make_shared<const Graph>(std::move(inner))},
+                                     {"num_scan_inputs", std::int64_t{1}}});
+  builder.output(y, {kBatch, kUnits});
+  Graph graph = builder.finish();
+  graph.nodes[0].captured = {captured};
+  return graph;
+}
+
+// What holds in a body: 16-bit weights as anywhere else; INT8 for the products whose input has a
+// scale under its name in the body, and FP32 for all others.
+TEST(LowPrecisionSession, BodiesHaveTheSessionsPrecision) {
+  const auto scanned = [](const Rounding& rounding, SessionOptions options) {
+    options.batch_max = 1;  // the model's own
+    return run(scanned_model(rounding), options, 1.0F);
+  };
+  const Rounding third = [](float w) { return w / 3; };
+  const Rounding rounded = [](float w) { return from_bfloat16(to_bfloat16(w / 3)); };
+  const std::vector<float> exact = scanned(third, options_of(Precision::kFloat32));
+  const std::vector<float> low = scanned(third, options_of(Precision::kBfloat16));
+  EXPECT_EQ(low, scanned(rounded, options_of(Precision::kFloat32)));
+  EXPECT_NE(low, exact);
+  EXPECT_EQ(scanned(third, options_of(Precision::kInt8, {{"x", 0.02F}})), exact);
+  for (const char* name : {"x_t", "h"}) {
+    const std::vector<float> int8 =
+        scanned(third, options_of(Precision::kInt8, {{name, 2.002F / 127.0F}}));
+    EXPECT_GT(largest_difference(exact, int8), 1e-5) << name;
+    EXPECT_LT(largest_difference(exact, int8), 0.1) << name;
+  }
 }
 
 }  // namespace
