@@ -5,6 +5,7 @@
 #include <span>
 
 #include "engines/reference/attention_fusion.h"
+#include "engines/reference/operator_list.h"
 #include "engines/reference/plan_functions.h"
 
 namespace tocsin {
@@ -173,9 +174,13 @@ const OperatorEntry* find_in(std::span<const OperatorEntry> entries, std::string
 const OperatorEntry* find_operator(std::string_view domain, std::string_view op_type) noexcept {
   static constexpr OperatorEntry kAttentionPool{"AttentionPool", plan_attention_pool, 2, 2, 1};
   if (domain == kOwnDomain) return op_type == kAttentionPool.name ? &kAttentionPool : nullptr;
-  if (domain.empty()) return find_in(kOperators, op_type);
-  if (domain == "ai.onnx.ml") return find_in(kMlOperators, op_type);
-  return nullptr;
+  return find_in(operators_of(domain), op_type);
+}
+
+std::span<const OperatorEntry> operators_of(std::string_view domain) noexcept {
+  if (domain.empty()) return kOperators;
+  if (domain == "ai.onnx.ml") return kMlOperators;
+  return {};
 }
 
 }  // namespace tocsin
