@@ -104,8 +104,8 @@ TEST(SbeSchema, SaysWhatItCannotRead) {
 
 TEST(MdpLayout, HasTheCommonTemplatesBuiltIn) {
   const MdpLayout& layout = MdpLayout::built_in();
-  for (const std::uint16_t id : {4,  12, 27, 29, 30, 32, 37, 38, 42, 46, 47, 48,
-                                 49, 50, 51, 52, 53, 54, 55, 56, 57, 63, 64, 65}) {
+  for (const int id : {4,  12, 27, 29, 30, 32, 37, 38, 42, 46, 47, 48,
+                       49, 50, 51, 52, 53, 54, 55, 56, 57, 63, 64, 65}) {
     ASSERT_NE(layout.find(static_cast<std::uint16_t>(id)), nullptr) << id;
   }
   EXPECT_EQ(layout.find(1), nullptr);
