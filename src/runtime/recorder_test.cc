@@ -238,16 +238,16 @@ TEST_F(RecorderTest, ReplaysOneFileOfEachOtherFeedBitForBit) {
 }
 
 TEST_F(RecorderTest, ARunOverTheRecordingGivesTheSameAlerts) {
-  const auto source = opened(tocsin_source_path(kBinanceSample));
+  const auto source = opened(tocsin_source_path(kLobsterSample));
   SegmentWriterOptions named = options();
-  named.source_name = "btcusdt_20240808.gz";
+  named.source_name = std::filesystem::path(kLobsterSample).filename().string();
   const auto report = record_source(*source, named, clock_, {});
   ASSERT_TRUE(report.ok()) << report.error().message();
-  auto config = read_run_config(tocsin_source_path("config/btcusdt.yaml"));
+  auto config = read_run_config(tocsin_source_path("config/aapl.yaml"));
   ASSERT_TRUE(config.ok()) << config.error().message();
   config->source.file.format.reset();  // it is told from what stands there
   std::vector<RunSummary> summaries;
-  for (const std::string& path : {tocsin_source_path(kBinanceSample), named.folder}) {
+  for (const std::string& path : {tocsin_source_path(kLobsterSample), named.folder}) {
     config->source.file.path = path;
     config->output.folder = (folder_ / std::to_string(summaries.size())).string();
     Result<RunSummary> summary = run(*config, {}, clock_);
