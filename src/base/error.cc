@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 
+#include "base/printable_text.h"
+
 namespace tocsin {
 
 std::string_view error_code_name(ErrorCode code) noexcept {
@@ -26,11 +28,14 @@ std::string_view error_code_name(ErrorCode code) noexcept {
   return kNames[static_cast<std::size_t>(code)];
 }
 
+Error::Error(ErrorCode code, std::string_view message)
+    : code_(code), message_(printable_lines(message)) {}
+
 Error Error::within(std::string_view context) const {
   std::string text(context);
   text += ": ";
   text += message_;
-  return Error(code_, std::move(text));
+  return Error(code_, text);
 }
 
 }  // namespace tocsin

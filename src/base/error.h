@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace tocsin {
 
@@ -32,7 +31,9 @@ std::string_view error_code_name(ErrorCode code) noexcept;
 
 class [[nodiscard]] Error {
  public:
-  Error(ErrorCode code, std::string message) : code_(code), message_(std::move(message)) {}
+  // What a terminal must not get is replaced in the message (printable_lines): names out of files
+  // get into it.
+  Error(ErrorCode code, std::string_view message);
 
   ErrorCode code() const noexcept { return code_; }
   const std::string& message() const noexcept { return message_; }

@@ -30,13 +30,12 @@ std::size_t printable_bytes(std::string_view text) {
   return 0;
 }
 
-}  // namespace
-
-std::string printable_text(std::string_view text) {
+std::string printable(std::string_view text, bool keeps_line_ends) {
   std::string result;
   result.reserve(text.size());
   while (!text.empty()) {
-    const std::size_t bytes = printable_bytes(text);
+    const bool is_kept = keeps_line_ends && text.front() == '\n';
+    const std::size_t bytes = is_kept ? 1 : printable_bytes(text);
     if (bytes == 0)
       result += '?';
     else
@@ -45,5 +44,11 @@ std::string printable_text(std::string_view text) {
   }
   return result;
 }
+
+}  // namespace
+
+std::string printable_text(std::string_view text) { return printable(text, false); }
+
+std::string printable_lines(std::string_view text) { return printable(text, true); }
 
 }  // namespace tocsin

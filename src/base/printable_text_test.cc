@@ -20,6 +20,11 @@ TEST(PrintableText, ReplacesControlCharacters) {
       << "a control sequence in one character";
 }
 
+TEST(PrintableText, LeavesLineEndsWhereLinesAreWanted) {
+  EXPECT_EQ(printable_lines("a\n\x1b[2Jb\xED\r\n"), "a\n?[2Jb??\n");
+  EXPECT_EQ(printable_lines(""), "");
+}
+
 TEST(PrintableText, ReplacesEachByteThatIsNoUtf8) {
   EXPECT_EQ(printable_text("\xFF\xFEX"), "??X");
   EXPECT_EQ(printable_text("\xC0\xAF"), "??") << "overlong";

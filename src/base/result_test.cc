@@ -31,6 +31,12 @@ TEST(Result, CarriesTheErrorOfAnInnerCall) {
   EXPECT_EQ(error_code_name(quarter.error().code()), "INVALID_ARGUMENT");
 }
 
+TEST(Error, MessagesAreFitForATerminalAndForJson) {
+  const Error error(ErrorCode::kDataLoss, "node '\x1b[2J\xED': no operator");
+  EXPECT_EQ(error.message(), "node '?[2J?': no operator");
+  EXPECT_EQ(error.within("a\xFF.onnx").message(), "a?.onnx: node '?[2J?': no operator");
+}
+
 TEST(ResultDeathTest, ValueOfAnErrorStopsTheProgram) {
   const Result<int> odd = half_of(1);
   EXPECT_DEATH((void)odd.value(), "broken invariant");

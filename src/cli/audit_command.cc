@@ -59,8 +59,11 @@ ExitCode run_verify(const AuditArguments& arguments) {
   FolderLedgerStore store(*folder);
   const Result<LedgerReport> report = verify_ledger(store, anchor);
   if (!report.ok()) return report_error(report.error());
-  const ExitCode printed = print_output(arguments.json ? report_json(*report).dump(2) + "\n"
-                                                       : report_text(*folder, *report));
+  const ExitCode printed =
+      print_output(arguments.json ? report_json(*report).dump(
+                                        2, ' ', false, nlohmann::json::error_handler_t::replace) +
+                                        "\n"
+                                  : report_text(*folder, *report));
   return report->ok() ? printed : ExitCode::kCheckFailed;
 }
 

@@ -23,7 +23,8 @@ ExitCode run_check(const ConfigOptions& options) {
         {"ok", config.ok()},
         {"reason", config.ok() ? "" : config.error().message()},
     };
-    const ExitCode printed = print_output(root.dump(2) + "\n");
+    const ExitCode printed =
+        print_output(root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     return config.ok() ? printed : exit_code_of(config.error().code());
   }
   if (!config.ok()) return report_error(config.error());
@@ -35,7 +36,7 @@ ExitCode run_show(const ConfigOptions& options) {
   if (!config.ok()) return report_error(config.error());
   if (!options.json) return print_output(config->effective_yaml);
   const nlohmann::json root = {{"file", options.path}, {"effective", config->effective_yaml}};
-  return print_output(root.dump(2) + "\n");
+  return print_output(root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace

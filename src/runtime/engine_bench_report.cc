@@ -77,11 +77,12 @@ json report_json(const EngineBenchReport& report) {
 }  // namespace
 
 std::string engine_bench_json(const EngineBenchReport& report) {
-  return report_json(report).dump(2);
+  return report_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::string engine_bench_html(const EngineBenchReport& report) {
-  return html_page(kEngineBenchPage, report_json(report).dump());
+  return html_page(kEngineBenchPage, report_json(report).dump(
+                                         -1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 }  // namespace tocsin

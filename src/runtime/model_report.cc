@@ -149,7 +149,7 @@ std::string model_reports_json(const std::vector<ModelReport>& reports) {
     }
     list.push_back(entry);
   }
-  return list.dump(2);
+  return list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace tocsin

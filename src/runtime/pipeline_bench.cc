@@ -172,7 +172,7 @@ std::string pipeline_bench_json(const PipelineBenchReport& report) {
                      {"book_messages_per_s", report.book_messages_per_s},
                      {"allocations_per_message", report.allocations_per_message},
                      {"stages_ns", stages}};
-  return root.dump(2);
+  return root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace tocsin

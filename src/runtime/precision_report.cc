@@ -47,7 +47,7 @@ std::string precision_audit_json(const PrecisionAudit& audit) {
                      {"release_threshold", audit.release_threshold},
                      {"ok", audit.ok()},
                      {"precisions", rows}};
-  return root.dump(2);
+  return root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace tocsin

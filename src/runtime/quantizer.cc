@@ -118,7 +118,7 @@ std::string quantize_report_json(const QuantizeReport& report) {
         {"samples", precision.band.sample_count}}},
       {"bytes", report.weight_bytes},
       {"bytes_float32", report.full_weight_bytes}};
-  return root.dump(2);
+  return root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace tocsin

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/printable_text.h"
+
 namespace tocsin {
 
 const Attribute* GraphNode::find_attribute(std::string_view attribute_name) const noexcept {
@@ -15,7 +17,7 @@ std::string node_text(const GraphNode& node, std::size_t index) {
   const std::string domain = node.domain.empty() ? "" : node.domain + ".";
   const std::string name =
       node.name.empty() ? "#" + std::to_string(index + 1) : "'" + node.name + "'";
-  return "node " + name + " (" + domain + node.op_type + ")";
+  return printable_text("node " + name + " (" + domain + node.op_type + ")");
 }
 
 std::vector<bool> nodes_before(const Graph& graph, const std::vector<ValueIndex>& outputs,

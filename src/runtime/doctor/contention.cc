@@ -187,7 +187,7 @@ std::string contention_json(const ContentionReport& report) {
       {"advice", report.advice},
       {"advised", report.advised ? setting_json(*report.advised, report.batch) : json()},
       {"proved", report.proved()}};
-  return root.dump(2);
+  return root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace tocsin

@@ -136,7 +136,7 @@ std::string host_report_json(const HostReport& report) {
                      {"tsc", clock_json(report.clock)},
                      {"jitter_ns", distribution_fields(report.jitter.gap_ns)},
                      {"jitter", jitter_json(report.jitter)}};
-  return root.dump(2);
+  return root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace tocsin
