@@ -119,6 +119,7 @@ ExitCode run_bench(EngineBenchArguments& arguments, const CommandContext& contex
       print_output(arguments.json ? engine_bench_json(*report) + "\n" : report_text(*report));
   if (printed != ExitCode::kDone) return printed;
   if (report->interrupted) return ExitCode::kInterrupted;
+  if (!report->any_measured()) return ExitCode::kBadInput;
   return report->all_agree() ? ExitCode::kDone : ExitCode::kCheckFailed;
 }
 
@@ -164,12 +165,14 @@ void add_bench_engines_command(CLI::App& bench, CommandContext& context) {
                    "Hold a load for this many seconds over all rows, and keep what each turn saw")
       ->check(number_in(0.1, 86'400.0))
       ->excludes(seconds);
-  command->add_option("--seed", options.seed, "Of the random inputs (default: 1)");
+  command->add_option("--seed", options.seed, "Of the random inputs (default: 1)")
+      ->check(CLI::NonNegativeNumber);
   command->add_flag("--json", arguments->json, "Print JSON and nothing else");
   command->add_option("--html", arguments->html, "Also write a page with charts to this file");
   command->footer(
       "Inputs are standard normal. Memory and cold start are those of a process of its own. A row\n"
       "whose answer is not that of the reference engine is marked and has no time (exit code 1).\n"
+      "Exit code 3 if no engine could run the model.\n"
       "Example:\n  tocsin bench engines --model models/btcusdt_burst_lstm --batch 1,32 --threads "
       "1,2");
   command->callback([arguments, &context] {

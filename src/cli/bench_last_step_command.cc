@@ -7,6 +7,7 @@
 #include <map>
 
 #include "cli/command.h"
+#include "cli/interruption.h"
 #include "cli/option_values.h"
 #include "cli/text_table.h"
 #include "engines/graph/shape_model.h"
@@ -79,8 +80,8 @@ class ShapeFile {
   std::string folder_;
 };
 
-Result<LastStepBenchReport> measure(const LastStepArguments& arguments,
-                                    const CommandContext& context) {
+Result<LastStepBenchReport> measure(LastStepArguments& arguments, const CommandContext& context) {
+  arguments.options.stop = &watch_interruption();
   ShapeFile file;
   TOCSIN_ASSIGN_OR_RETURN(const BenchModel model,
                           arguments.model.empty()
@@ -125,8 +126,9 @@ void add_bench_last_step_command(CLI::App& bench, CommandContext& context) {
     context.action = [arguments, &context] {
       const auto report = measure(*arguments, context);
       if (!report.ok()) return report_error(report.error());
-      return print_output(arguments->json ? last_step_bench_json(*report) + "\n"
-                                          : report_text(*report));
+      const ExitCode printed = print_output(arguments->json ? last_step_bench_json(*report) + "\n"
+                                                            : report_text(*report));
+      return printed == ExitCode::kDone && report->interrupted ? ExitCode::kInterrupted : printed;
     };
   });
 }

@@ -17,7 +17,7 @@ namespace tocsin {
 namespace {
 
 struct EnginesArguments {
-  std::string model;
+  std::optional<std::string> model;
   std::int64_t steps = 0;
   double seconds = 0.5;
   bool json = false;
@@ -54,12 +54,12 @@ Result<EngineEntry> probe(Engine& engine, const BenchModel& model,
 Result<std::vector<EngineEntry>> list_entries(const EnginesArguments& arguments,
                                               const Clock& clock) {
   std::vector<EngineEntry> entries;
-  if (arguments.model.empty()) {
+  if (!arguments.model) {
     for (const auto& engine : make_engines()) entries.push_back({engine->info(), {}});
     return entries;
   }
   TOCSIN_ASSIGN_OR_RETURN(const BenchModel model,
-                          open_bench_model(arguments.model, arguments.steps));
+                          open_bench_model(*arguments.model, arguments.steps));
   for (const auto& engine : make_engines()) {
     TOCSIN_ASSIGN_OR_RETURN(EngineEntry entry, probe(*engine, model, arguments, clock));
     entries.push_back(std::move(entry));
@@ -86,7 +86,7 @@ std::string entries_json(const std::vector<EngineEntry>& entries, bool with_stre
     }
     root.push_back(std::move(item));
   }
-  return root.dump(2) + "\n";
+  return root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 std::string engines_text(const std::vector<EngineEntry>& entries) {
@@ -117,7 +117,7 @@ std::string streams_text(const std::vector<EngineEntry>& entries) {
 }
 
 ExitCode run_engines(const EnginesArguments& arguments, const Clock& clock) {
-  const bool with_streams = !arguments.model.empty();
+  const bool with_streams = arguments.model.has_value();
   const Result<std::vector<EngineEntry>> entries = list_entries(arguments, clock);
   if (!entries.ok()) return report_error(entries.error());
   if (arguments.json) return print_output(entries_json(*entries, with_streams));

@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/text_table.h"
 #include "engines/engine.h"
+#include "kernels/isa.h"
 #include "runtime/model_report.h"
 
 namespace tocsin {
@@ -20,6 +21,7 @@ struct ModelArguments {
 Result<std::vector<ModelReport>> reports_of(const ModelArguments& arguments, bool run_samples) {
   if (run_samples) {
     // A wrong name is the caller's mistake, not that of every package.
+    TOCSIN_ASSIGN_OR_RETURN([[maybe_unused]] const Isa isa, requested_isa());
     TOCSIN_ASSIGN_OR_RETURN([[maybe_unused]] const auto engine, make_engine(arguments.engine));
   }
   TOCSIN_ASSIGN_OR_RETURN(const std::vector<std::string> folders, model_folders(arguments.path));
@@ -55,8 +57,8 @@ std::string verify_text(const std::vector<ModelReport>& reports) {
   TextTable table({"package", "result", "samples run", "worst error"});
   for (const ModelReport& report : reports)
     table.add_row({report.folder, report.ok ? "good" : "refused: " + report.reason,
-                   std::to_string(report.samples_run),
-                   fmt::format("{:.3g}", report.worst_sample_error)});
+                   report.ok ? std::to_string(report.samples_run) : "-",
+                   report.ok ? fmt::format("{:.3g}", report.worst_sample_error) : "-"});
   return table.text();
 }
 

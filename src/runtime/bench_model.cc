@@ -8,7 +8,9 @@
 #include <limits>
 #include <random>
 
+#include "base/printable_text.h"
 #include "engines/calibration.h"
+#include "engines/graph/onnx_import.h"
 #include "models/model_package.h"
 
 namespace tocsin {
@@ -41,6 +43,19 @@ Result<std::vector<std::int64_t>> resolve(const TensorSpec& spec, std::int64_t b
   if (is_input && !batch_placed && shape.size() > 1 && shape[0] != batch)
     return unfit(spec, "the model's batch is fixed at " + std::to_string(shape[0]));
   return shape;
+}
+
+// A model that cannot be read here is left to the engines, which say why or run it.
+Status check_length_is_fixed(const std::string& onnx_path) {
+  const Result<Graph> graph = import_onnx_file(onnx_path);
+  if (!graph.ok()) return {};
+  for (const TensorSpec& input : graph->signature.inputs) {
+    if (std::ranges::count(input.shape, kFreeDimension) < 2) continue;
+    return Error(ErrorCode::kInvalidArgument,
+                 onnx_path + ": input '" + input.name +
+                     "' leaves the length of a window open: give it with --steps");
+  }
+  return {};
 }
 
 double value_at(const TensorView& view, std::size_t index) {
@@ -90,9 +105,10 @@ Result<BenchModel> open_bench_model(const std::string& path, std::int64_t steps)
   BenchModel model;
   std::error_code ignored;
   if (fs::is_regular_file(path, ignored)) {
-    model.name = fs::path(path).filename().string();
+    model.name = printable_text(fs::path(path).filename().string());
     model.onnx_path = path;
     model.steps = steps;
+    if (steps == 0) TOCSIN_RETURN_IF_ERROR(check_length_is_fixed(path));
     return model;
   }
   TOCSIN_ASSIGN_OR_RETURN(const ModelPackage package, load_model_package(path));

@@ -23,7 +23,8 @@ struct BenchModel {
 };
 
 // `path` is an .onnx file, or the folder of a package (<repository>/<name> or
-// <repository>/<name>/<version>), which is checked. `steps` of 0 is the package's window length.
+// <repository>/<name>/<version>), which is checked. `steps` of 0 is the package's window length;
+// a file that leaves its length open needs one (kInvalidArgument).
 Result<BenchModel> open_bench_model(const std::string& path, std::int64_t steps);
 
 // For the time that INT8 takes, where nothing is known of the real activations: scales from

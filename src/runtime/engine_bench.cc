@@ -311,6 +311,10 @@ bool EngineBenchReport::all_agree() const noexcept {
       rows, [](const EngineBenchRow& row) { return row.agrees || !row.skipped.empty(); });
 }
 
+bool EngineBenchReport::any_measured() const noexcept {
+  return std::ranges::any_of(rows, [](const EngineBenchRow& row) { return row.skipped.empty(); });
+}
+
 Result<EngineBenchReport> bench_engines(const BenchModel& model, const EngineBenchOptions& options,
                                         const EngineBenchHooks& hooks, const Clock& clock) {
   return EngineBench(model, options, hooks, clock).run();

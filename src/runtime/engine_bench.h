@@ -70,6 +70,7 @@ struct EngineBenchReport {
   bool interrupted = false;
 
   bool all_agree() const noexcept;  // of the rows that were measured
+  bool any_measured() const noexcept;
 };
 
 struct EngineBenchHooks {

@@ -28,9 +28,9 @@ class LastStepBench {
   Result<LastStepBenchReport> run() {
     TOCSIN_RETURN_IF_ERROR(load());
     TOCSIN_RETURN_IF_ERROR(check_answers());
-    for (std::uint32_t key = 1; key < options_.key_count; ++key)
-      for (std::size_t i = 0; i < static_cast<std::size_t>(model_.steps); ++i)
-        TOCSIN_RETURN_IF_ERROR(warm(key));
+    for (std::uint32_t key = 1; key < options_.key_count && !is_stopped(); ++key) warm(key);
+    if (is_stopped())
+      return Error(ErrorCode::kCancelled, "interrupted before anything was measured");
     measure_schedule();
     measure_sustained();
     measure_jitter();
@@ -68,10 +68,15 @@ class LastStepBench {
     }
   }
 
-  Status warm(std::uint32_t key) {
-    stream_->push(key, next_frame());
-    catch_up();
-    return {};
+  bool is_stopped() const noexcept {
+    return options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed);
+  }
+
+  void warm(std::uint32_t key) noexcept {
+    for (std::int64_t i = 0; i < model_.steps; ++i) {
+      stream_->push(key, next_frame());
+      catch_up();
+    }
   }
 
   Status check_answers() {
@@ -108,7 +113,7 @@ class LastStepBench {
     const auto interval_ns = static_cast<std::int64_t>(1e9 / options_.events_per_s);
     const std::int64_t start_ns = clock_.monotonic_time_ns() + interval_ns;
     const std::int64_t count = options_.duration_ns / interval_ns;
-    for (std::int64_t i = 0; i < count; ++i) {
+    for (std::int64_t i = 0; i < count && !is_stopped(); ++i) {
       const std::int64_t due_ns = start_ns + i * interval_ns;
       while (clock_.monotonic_time_ns() < due_ns) idle();
       event(due_ns, i >= count / 10);
@@ -135,7 +140,8 @@ class LastStepBench {
     std::uint64_t events = 0;
     const std::int64_t start_ns = clock_.monotonic_time_ns();
     std::int64_t now_ns = start_ns;
-    for (; now_ns - start_ns < options_.duration_ns / 4; now_ns = clock_.monotonic_time_ns()) {
+    for (; now_ns - start_ns < options_.duration_ns / 4 && !is_stopped();
+         now_ns = clock_.monotonic_time_ns()) {
       for (int i = 0; i < 16; ++i, ++events) {
         stream_->push(key, next_frame());
         stream_->score(key, output_);
@@ -143,7 +149,8 @@ class LastStepBench {
         key = (key + 1) % options_.key_count;
       }
     }
-    sustained_ = static_cast<double>(events) * 1e9 / static_cast<double>(now_ns - start_ns);
+    if (events > 0)
+      sustained_ = static_cast<double>(events) * 1e9 / static_cast<double>(now_ns - start_ns);
   }
 
   void measure_jitter() {
@@ -169,6 +176,7 @@ class LastStepBench {
     report.events_per_s_sustained = sustained_;
     report.jitter_ns = jitter_.distribution();
     report.isa = selected_isa();
+    report.interrupted = is_stopped();
     return report;
   }
 
@@ -209,8 +217,9 @@ std::string last_step_bench_json(const LastStepBenchReport& report) {
       {"background_ns", distribution_fields(report.background_ns)},
       {"events_per_s_sustained", report.events_per_s_sustained},
       {"jitter_ns", distribution_fields(report.jitter_ns)},
+      {"interrupted", report.interrupted},
   };
-  return root.dump(2);
+  return root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace tocsin

@@ -2,6 +2,7 @@
 // frames arrive on a schedule, and a late answer counts from the scheduled time.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -20,6 +21,7 @@ struct LastStepBenchOptions {
   double events_per_s = 6'000;  // the schedule
   std::int64_t duration_ns = 5'000'000'000;
   std::uint64_t seed = 1;
+  const std::atomic<bool>* stop = nullptr;  // turned true from outside: ends with what there is
 };
 
 struct LastStepBenchReport {
@@ -36,10 +38,12 @@ struct LastStepBenchReport {
   double events_per_s_sustained = 0;  // events and their background work back to back
   Distribution jitter_ns;  // how late the same loop sees its scheduled time with nothing to do
   std::string isa;
+  bool interrupted = false;  // figures are of what was done until then
 };
 
 // First the answers: every score of a window's length of frames is compared with a whole window's,
 // bit for bit where the engine is exact. An error says which one differs.
+// kCancelled: stopped before anything was measured.
 Result<LastStepBenchReport> bench_last_step(const BenchModel& model,
                                             const LastStepBenchOptions& options,
                                             const Clock& clock);
