@@ -201,8 +201,9 @@ Status NativeStream::add_key(std::uint32_t key) {
   if (keys_[key] != nullptr) return {};
   keys_[key] = std::make_unique<Key>();
   keys_[key]->memory.resize(key_floats_);
-  // The ring holds each key once; it is empty or is copied in order.
-  std::vector<std::uint32_t> queue(queue_.size() + 1);
+  if (++key_count_ <= queue_.size()) return {};
+  // The ring has room for each key; it is empty or is copied in order.
+  std::vector<std::uint32_t> queue(2 * key_count_);
   for (std::size_t i = 0; i < queue_count_; ++i)
     queue[i] = queue_[(queue_first_ + i) % queue_.size()];
   queue_ = std::move(queue);

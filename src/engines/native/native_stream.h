@@ -123,6 +123,7 @@ class NativeStream final : public WindowStream {
   Tensor arena_;
 
   std::vector<std::unique_ptr<Key>> keys_;
+  std::size_t key_count_ = 0;
   std::vector<std::uint32_t> queue_;  // ring of keys with work waiting
   std::size_t queue_first_ = 0;
   std::size_t queue_count_ = 0;

@@ -189,11 +189,11 @@ class StreamTrial {
     auto session = ReferenceSession::load(graph, options);
     ASSERT_TRUE(session.ok()) << session.error().message();
     model_.emplace(std::move(*session), trial_.steps);
-    for (std::uint32_t key = 0; key < keys_.size(); ++key) ASSERT_TRUE(stream_->add_key(key).ok());
   }
 
   void take_event() {
     const auto key = static_cast<std::uint32_t>(random_.below(keys_.size()));
+    ASSERT_TRUE(stream_->add_key(key).ok());  // keys come while others have work waiting
     std::deque<std::vector<float>>& frames = keys_[key].frames;
     if (random_.below(200) == 0) {
       frames.clear();
