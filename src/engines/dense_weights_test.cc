@@ -58,16 +58,16 @@ TEST(DenseWeights, TheErrorIsThatOfThePrecision) {
 
 TEST(DenseWeights, QuantisingOnceGivesTheSameBits) {
   RandomFloats random(20260804);
-  const std::vector<float> weights = random.vector(40 * 70, 1.0F);
-  const std::vector<float> x = random.vector(3 * 70, 1.0F);
+  const std::vector<float> weights = random.vector(2'800, 1.0F);
+  const std::vector<float> x = random.vector(210, 1.0F);
   const auto packed =
       DenseWeights::pack({weights.data(), 40, 70, 70, 1}, {Precision::kInt8, 0.01F, true});
   ASSERT_TRUE(packed.ok());
   std::vector<std::byte> scratch(packed->scratch_bytes(3));
-  std::vector<float> at_once(3 * 40);
+  std::vector<float> at_once(120);
   packed->run({x.data(), 70, 3, nullptr, 0, at_once.data(), 40}, scratch.data());
   std::vector<std::uint8_t> q(packed->scratch_bytes(3));
-  std::vector<float> in_steps(3 * 40);
+  std::vector<float> in_steps(120);
   const DenseRows rows{x.data(), 70, 3, nullptr, 0, in_steps.data(), 40};
   packed->quantise(rows, q.data());
   packed->run_quantised(rows, q.data());
@@ -75,7 +75,7 @@ TEST(DenseWeights, QuantisingOnceGivesTheSameBits) {
 }
 
 TEST(DenseWeights, LowPrecisionIsSmaller) {
-  const std::vector<float> weights(400 * 100, 0.5F);
+  const std::vector<float> weights(40'000, 0.5F);
   std::size_t sizes[4] = {};
   for (const Precision precision : kPrecisions) {
     const auto packed =

@@ -34,12 +34,14 @@ constexpr std::array kEngines = {
 
 std::vector<std::string_view> engine_names() {
   std::vector<std::string_view> names;
+  names.reserve(kEngines.size());
   for (const EngineEntry& entry : kEngines) names.push_back(entry.name);
   return names;
 }
 
 std::vector<std::unique_ptr<Engine>> make_engines() {
   std::vector<std::unique_ptr<Engine>> engines;
+  engines.reserve(kEngines.size());
   for (const EngineEntry& entry : kEngines) engines.push_back(entry.make());
   return engines;
 }

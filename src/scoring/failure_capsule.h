@@ -45,7 +45,8 @@ class FailureCapsuleFolder {
     std::size_t capsule_count_max = 100;  // files kept; further failures are only counted
   };
 
-  explicit FailureCapsuleFolder(std::string run_folder) : FailureCapsuleFolder(run_folder, {}) {}
+  explicit FailureCapsuleFolder(const std::string& run_folder)
+      : FailureCapsuleFolder(run_folder, {}) {}
   FailureCapsuleFolder(const std::string& run_folder, const Options& options);
 
   // True: written, whole (a temporary file is renamed). False: the limit is reached. An error: the

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <bit>
 #include <deque>
 #include <random>
 
@@ -114,7 +114,8 @@ TEST(FrameWindow, RawValuesKeepTheirNanBits) {
   EXPECT_EQ(window.normalised()[0], 0.0F);
   std::array<float, 2> raw{};
   window.copy_raw(raw);
-  EXPECT_EQ(std::memcmp(raw.data(), values.data(), sizeof(raw)), 0);
+  for (std::size_t i = 0; i < raw.size(); ++i)
+    EXPECT_EQ(std::bit_cast<std::uint32_t>(raw[i]), std::bit_cast<std::uint32_t>(values[i]));
 }
 
 TEST(FrameWindow, PushAndHashAllocateNothing) {

@@ -26,7 +26,7 @@ class WindowScorerTest : public testing::Test {
   }
 
   // A scorer over the script; what the script says while samples are checked is not asked.
-  WindowScorer scripted(SessionScript script, const WindowScorerOptions& options = {}) {
+  WindowScorer scripted(const SessionScript& script, const WindowScorerOptions& options = {}) {
     ScriptedEngine engine(signature(),
                           [this, script](std::span<const float> input, std::span<float> output) {
                             if (loaded_) return script(input, output);

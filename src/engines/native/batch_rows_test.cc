@@ -133,7 +133,7 @@ TEST(BatchRows, AnInitialStateAsLongAsTheBatchIsABatch) {
             builder.node("Transpose", {x}, {{"perm", std::vector<std::int64_t>{1, 0, 2}}});
         const ValueIndex w =
             builder.floats("w", {1, 12, kFeatures}, std::vector<float>(12 * kFeatures, 0.1F));
-        const ValueIndex r = builder.floats("r", {1, 12, 4}, std::vector<float>(12 * 4, 0.2F));
+        const ValueIndex r = builder.floats("r", {1, 12, 4}, std::vector<float>(48, 0.2F));
         const auto states = builder.nodes("GRU", {by_time, w, r, kNoValue, kNoValue, zeros},
                                           {{"hidden_size", std::int64_t{4}}}, 2);
         return builder.node("Squeeze", {states[1], builder.ints("axes", {0})});

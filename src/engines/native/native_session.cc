@@ -82,11 +82,12 @@ NativeSession::NativeSession(std::vector<std::unique_ptr<ReferenceSession>> piec
       workers_(pieces_.size()),
       batch_max_(options.batch_max),
       piece_rows_max_(piece_rows_max) {
+  const ModelSignature& whole = pieces_[0]->signature();
   for (Worker& worker : workers_) {
-    worker.inputs.resize(signature().inputs.size());
-    worker.outputs.resize(signature().outputs.size());
-    for (const TensorSpec& spec : signature().inputs) worker.shapes.push_back(spec.shape);
-    for (const TensorSpec& spec : signature().outputs) worker.shapes.push_back(spec.shape);
+    worker.inputs.resize(whole.inputs.size());
+    worker.outputs.resize(whole.outputs.size());
+    for (const TensorSpec& spec : whole.inputs) worker.shapes.push_back(spec.shape);
+    for (const TensorSpec& spec : whole.outputs) worker.shapes.push_back(spec.shape);
   }
   for (std::size_t i = 1; i < pieces_.size(); ++i)
     threads_.emplace_back([this, i] { follow_runs(i); });

@@ -42,6 +42,7 @@ std::vector<std::uint32_t> run_bits(FloatModel& model, std::vector<float> rows, 
   std::vector<float> outputs(batch * model.output_width());
   EXPECT_TRUE(model.run(rows, outputs)) << model.session().error().message();
   std::vector<std::uint32_t> bits;
+  bits.reserve(outputs.size());
   for (const float value : outputs) bits.push_back(std::bit_cast<std::uint32_t>(value));
   return bits;
 }
@@ -110,7 +111,10 @@ TEST(NativeSession, AModelWhoseRowsMeetRunsWhole) {
   FloatModel model(std::move(*session), 0);
   model.set_batch(200);
   std::vector<float> rows(600);
-  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(i / 3);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::size_t row = i / 3;
+    rows[i] = static_cast<float>(row);
+  }
   std::vector<float> outputs(600);
   ASSERT_TRUE(model.run(rows, outputs));
   EXPECT_FLOAT_EQ(outputs[0], -99.5F);

@@ -205,6 +205,7 @@ Status OnnxRuntimeSession::read_tensor_type(const OrtTypeInfo& type, TensorSpec&
 Status OnnxRuntimeSession::bind_ahead(const SessionOptions& options) {
   const auto views_of = [](const std::vector<TensorSpec>& specs) {
     std::vector<TensorView> views;
+    views.reserve(specs.size());
     for (const TensorSpec& spec : specs) views.push_back({spec.type, spec.shape, nullptr, 0});
     return views;
   };

@@ -206,6 +206,7 @@ Status OpenVinoSession::prepare_batch(std::int64_t batch, bool fixed) {
   const auto outputs = window_specs(signature_.outputs, batch, options_.steps);
   if (fixed) {
     std::vector<std::vector<std::int64_t>> shapes;
+    shapes.reserve(inputs.size());
     for (const TensorSpec& spec : inputs) shapes.push_back(spec.shape);
     TOCSIN_ASSIGN_OR_RETURN(auto request, compile(std::move(shapes)));
     fixed_requests_.push_back(std::move(request));
@@ -234,7 +235,7 @@ Result<std::unique_ptr<OpenVinoSession::Request>> OpenVinoSession::compile(
       status = library_->check(
           api.model_reshape(fixed.get(), indexes.data(), shapes.data(), shapes.size()));
     for (OvPartialShape& shape : shapes) api.partial_shape_free(&shape);
-    TOCSIN_RETURN_IF_ERROR(status);
+    if (!status.ok()) return status.error();
   }
   const std::string threads = std::to_string(options_.thread_count);
   constexpr std::size_t kTextCount = 10;

@@ -21,7 +21,8 @@ To cast_value(From value) noexcept {
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     // Both bounds are powers of two, or 0: exact in any floating-point type.
     constexpr auto kLow = static_cast<From>(std::numeric_limits<To>::min());
-    constexpr From kEnd = From(2) * static_cast<From>(std::numeric_limits<To>::max() / 2 + 1);
+    constexpr To kHalf = std::numeric_limits<To>::max() / 2 + 1;
+    constexpr From kEnd = From(2) * static_cast<From>(kHalf);
     if (std::isnan(value)) return To(0);
     if (value <= kLow) return std::numeric_limits<To>::min();
     if (value >= kEnd) return std::numeric_limits<To>::max();

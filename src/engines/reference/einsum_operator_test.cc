@@ -116,8 +116,8 @@ TEST(Einsum, GivesTheSumOverAllLettersThatTheOutputLacks) {
 }
 
 TEST(Einsum, TakesEllipsesAndOrdersAnOutputThatIsLeftOut) {
-  const std::vector<float> x = numbers(2 * 3 * 4, 0);
-  const std::vector<float> w = numbers(4 * 5, 31);
+  const std::vector<float> x = numbers(std::size_t{2} * 3 * 4, 0);
+  const std::vector<float> w = numbers(std::size_t{4} * 5, 31);
   for (const std::string equation : {"...c,cd->...d", "... c , cd -> ... d", "...c,cd"}) {
     GraphBuilder builder;
     const ValueIndex y =
@@ -150,7 +150,7 @@ TEST(Einsum, RefusesWhatDoesNotFitWithTheReason) {
 
 TEST(ReduceLogSumExp, IsTheLogarithmOfTheSumAlsoWhereExponentialsOverflow) {
   for (const float shift : {0.0F, 1'000.0F, -1'000.0F}) {
-    std::vector<float> x = numbers(2 * 3 * 200, 0);
+    std::vector<float> x = numbers(std::size_t{2} * 3 * 200, 0);
     for (float& value : x) value += shift;
     GraphBuilder builder;
     const ValueIndex y =

@@ -92,8 +92,9 @@ T combined(Reduction reduction, T old, T update) noexcept {
   if (reduction == Reduction::kMin) return update < old || is_nan(update) ? update : old;
   if (reduction == Reduction::kMax) return update > old || is_nan(update) ? update : old;
   if constexpr (std::is_integral_v<T>) {
-    const auto a = static_cast<std::uint64_t>(old);
-    const auto b = static_cast<std::uint64_t>(update);
+    // Promoted first: a char is a number here.
+    const auto a = static_cast<std::uint64_t>(+old);
+    const auto b = static_cast<std::uint64_t>(+update);
     if (reduction == Reduction::kAdd) return static_cast<T>(a + b);
     if (reduction == Reduction::kMultiply) return static_cast<T>(a * b);
   } else {

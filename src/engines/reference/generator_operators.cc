@@ -35,9 +35,10 @@ std::optional<std::int64_t> range_count(T start, T limit, T delta) {
     if (!(count >= 0 && count < static_cast<double>(kRangeCountMax))) return std::nullopt;
     return static_cast<std::int64_t>(count);
   } else {
-    const auto from = static_cast<std::uint64_t>(start);
-    const auto to = static_cast<std::uint64_t>(limit);
-    const auto step = static_cast<std::uint64_t>(delta);
+    // Promoted first: a char is a number here.
+    const auto from = static_cast<std::uint64_t>(+start);
+    const auto to = static_cast<std::uint64_t>(+limit);
+    const auto step = static_cast<std::uint64_t>(+delta);
     const std::uint64_t count =
         delta > T(0) ? (to - from - 1) / step + 1 : (from - to - 1) / (std::uint64_t{0} - step) + 1;
     if (count > static_cast<std::uint64_t>(kRangeCountMax)) return std::nullopt;
@@ -98,7 +99,7 @@ std::size_t hot_place(Index index, std::int64_t depth) noexcept {
   } else if constexpr (std::is_unsigned_v<Index>) {
     if (index >= static_cast<std::uint64_t>(depth)) return end;
   }
-  const auto place = static_cast<std::int64_t>(index);
+  const auto place = static_cast<std::int64_t>(+index);
   if (place < -depth || place >= depth) return end;
   return static_cast<std::size_t>(place < 0 ? place + depth : place);
 }

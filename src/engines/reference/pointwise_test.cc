@@ -46,6 +46,7 @@ class RandomGraph {
     std::vector<std::vector<float>> outputs(shows_all ? values_.size() : 1,
                                             std::vector<float>(count));
     std::vector<TensorView> views;
+    views.reserve(outputs.size());
     for (std::vector<float>& y : outputs)
       views.push_back({DataType::kFloat32, shape_, y.data(), count * sizeof(float)});
     EXPECT_TRUE((*session)->run(std::span(&x, 1), views)) << (*session)->error().message();

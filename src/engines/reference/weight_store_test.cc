@@ -32,7 +32,7 @@ SharedWeights pack(WeightStore& store, const std::vector<float>& values,
 
 TEST(WeightStore, EqualWeightsAreSharedBetweenSessions) {
   const std::vector<float> values = some_weights();
-  const std::vector<float> same = values;
+  const std::vector<float> same = some_weights();
   WeightStore first{QuantisationOptions{}};
   WeightStore second{QuantisationOptions{}};
   EXPECT_EQ(pack(first, values), pack(second, same));
