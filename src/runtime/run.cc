@@ -191,10 +191,11 @@ void log_choices(const RunConfig& config, const RunState& state) {
   if (model.precision != Precision::kFloat32) {
     const GuardBand& band = model.package.precision->band;
     log_info(fmt::format(
-        "scores in {}; those within {:.3g} of a threshold again in float32: {:.4f} of windows "
+        "scores in {}; those within {:.3g} of a threshold again in float32, {}: {:.4f} of windows "
         "differ by no more than {:.3g}, with confidence {}",
-        precision_name(model.precision), band.width, band.quantile, band.worst_error,
-        band.confidence));
+        precision_name(model.precision), band.width,
+        config.model.full_ahead ? "from windows worked ahead" : "over the whole window",
+        band.quantile, band.worst_error, band.confidence));
   }
   log_info(machine_text(config.runtime));
   log_info(fmt::format(
@@ -229,17 +230,15 @@ Status take_machine(const RuntimeConfig& runtime) {
 
 Result<std::unique_ptr<RunState>> open(const RunConfig& config, const RunHooks& hooks,
                                        Clock& clock) {
-  TOCSIN_RETURN_IF_ERROR([]() -> Status {
-    TOCSIN_ASSIGN_OR_RETURN([[maybe_unused]] const Isa isa, requested_isa());
-    return {};
-  }());
+  if (const Result<Isa> isa = requested_isa(); !isa.ok()) return isa.error();
   auto state = std::make_unique<RunState>();
   TOCSIN_ASSIGN_OR_RETURN(ModelPackage package, load_model_package(config.model.package));
   TOCSIN_ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, make_engine(config.model.engine));
-  TOCSIN_ASSIGN_OR_RETURN(
-      LoadedModel model,
-      load_model(std::move(package), *engine,
-                 {.steps = config.model.steps, .full_precision = config.model.full_precision}));
+  TOCSIN_ASSIGN_OR_RETURN(LoadedModel model,
+                          load_model(std::move(package), *engine,
+                                     {.steps = config.model.steps,
+                                      .full_precision = config.model.full_precision,
+                                      .full_ahead = config.model.full_ahead}));
   TOCSIN_ASSIGN_OR_RETURN(state->source, open_source(config.source, clock));
   TOCSIN_ASSIGN_OR_RETURN(state->policy,
                           DecisionPolicy::create(policy_options(config, model.package)));

@@ -146,6 +146,10 @@ void read_model(YamlReader reader, const std::string& folder, ModelConfig& model
   std::size_t precision = 0;
   reader.read_choice("precision", precision, kPrecisions);
   model.full_precision = precision == 1;
+  static constexpr std::array<std::string_view, 2> kRescores = {"window", "stream"};
+  std::size_t rescore = 0;
+  reader.read_choice("rescore", rescore, kRescores);
+  model.full_ahead = rescore == 1;
 }
 
 void read_decision(YamlReader reader, DecisionConfig& decision) {

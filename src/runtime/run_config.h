@@ -33,6 +33,7 @@ struct ModelConfig {
   std::string engine = "native";
   std::int64_t steps = 0;       // window length; 0: the package's own
   bool full_precision = false;  // FP32, whatever precision the package asks for
+  bool full_ahead = false;      // what is scored again in FP32 comes from windows worked ahead
 };
 
 struct DecisionConfig {

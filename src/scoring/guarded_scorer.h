@@ -21,23 +21,26 @@ struct DecisionThresholds {
 // `width` lies on the same side of both thresholds as the exact one.
 bool is_within_band(float score, float width, const DecisionThresholds& thresholds) noexcept;
 
+// The same model in FP32.
+struct FullPrecision {
+  std::unique_ptr<Session> session;
+  std::unique_ptr<WindowStream> stream{};  // null: what is scored again is run whole
+};
+
 class GuardedScorer final : public Scorer {
  public:
-  // `scorer` is of a model in low precision whose package has a guard band; `full_session` is the
-  // same model in FP32.
-  GuardedScorer(std::unique_ptr<Scorer> scorer, std::unique_ptr<Session> full_session,
+  // `scorer` is of a model in low precision whose package has a guard band; full.session is there.
+  GuardedScorer(std::unique_ptr<Scorer> scorer, FullPrecision full,
                 const DecisionThresholds& thresholds);
 
   const LoadedModel& model() const noexcept override { return scorer_->model(); }
-  Status add_key(InstrumentId key) override { return scorer_->add_key(key); }
-  void push(InstrumentId key, const FeatureFrame& frame) noexcept override {
-    scorer_->push(key, frame);
-  }
+  Status add_key(InstrumentId key) override;
+  void push(InstrumentId key, const FeatureFrame& frame) noexcept override;
   // A score that low precision could not give is computed in FP32, too.
   ScoreStatus score(InstrumentId key, float& score) noexcept override;
-  bool work_ahead() noexcept override { return scorer_->work_ahead(); }
-  void settle(InstrumentId key) noexcept override { scorer_->settle(key); }
-  void reset(InstrumentId key) noexcept override { scorer_->reset(key); }
+  bool work_ahead() noexcept override;
+  void settle(InstrumentId key) noexcept override;
+  void reset(InstrumentId key) noexcept override;
   InputPosition first_position(InstrumentId key) const noexcept override {
     return scorer_->first_position(key);
   }
@@ -49,10 +52,15 @@ class GuardedScorer final : public Scorer {
   ScorerCounters counters() const noexcept override;
 
  private:
-  bool score_full(std::span<const float> window, float& score) noexcept;
+  void follow(InstrumentId key) noexcept;
+  bool run_whole(std::span<const float> window) noexcept;
+  bool score_full(InstrumentId key, float& score) noexcept;
 
   std::unique_ptr<Scorer> scorer_;
-  std::unique_ptr<Session> full_session_;
+  FullPrecision full_;
+  // By key: the newest frame is not yet in the FP32 stream. It gets there once the frame is
+  // decided, or when its score is wanted: a frame does not wait for it.
+  std::vector<std::uint8_t> is_behind_;
   DecisionThresholds thresholds_;
   float width_;
   std::array<std::int64_t, 3> input_shape_;

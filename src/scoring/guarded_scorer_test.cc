@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <cstdio>
@@ -66,12 +67,15 @@ class GuardedScorerTest : public testing::Test {
     package.precision = precision;
     return package;
   }
-  std::unique_ptr<Scorer> scorer_in(const ModelPackage& package, bool full_precision,
-                                    bool ahead = true) {
-    auto model = load_model(package, *engine_,
-                            {.steps = kSteps, .ahead = ahead, .full_precision = full_precision});
+  std::unique_ptr<Scorer> scorer_with(const ModelPackage& package, LoadOptions options) {
+    options.steps = kSteps;
+    auto model = load_model(package, *engine_, options);
     if (!model.ok()) throw std::runtime_error(model.error().message());
     return make_scorer(std::move(*model), thresholds_);
+  }
+  std::unique_ptr<Scorer> scorer_in(const ModelPackage& package, bool full_precision,
+                                    bool ahead = true) {
+    return scorer_with(package, {.ahead = ahead, .full_precision = full_precision});
   }
   // Frames that the normaliser turns into the window's rows, as nearly as floats allow.
   FeatureFrame frame_of(std::span<const float> row) const {
@@ -174,20 +178,71 @@ TEST_F(GuardedScorerTest, WholeWindowsGiveTheBitsOfWindowsWorkedAhead) {
   EXPECT_EQ(ahead->counters().rescored, whole->counters().rescored);
 }
 
+// Frames of two keys with gaps, resets, frames that nobody asks the score of and idle time that is
+// now long and now short.
+TEST_F(GuardedScorerTest, AnFp32StreamBesideGivesTheBitsOfWholeWindows) {
+  const ModelPackage package = package_in("int8");
+  auto whole = scorer_in(package, false, false);
+  auto stream = scorer_with(package, {.full_ahead = true});
+  std::array<std::size_t, 2> at{0, kWindowFloats};
+  for (Scorer* scorer : {whole.get(), stream.get()})
+    for (InstrumentId key = 0; key < 2; ++key) ASSERT_TRUE(scorer->add_key(key).ok());
+  std::mt19937_64 random(kSeed);
+  const auto one_in = [&random](std::uint64_t count) { return random() % count == 0; };
+  for (int event = 0; event < 12'000; ++event) {
+    const auto key = static_cast<InstrumentId>(random() % 2);
+    if (one_in(2'000)) {
+      whole->reset(key);
+      stream->reset(key);
+    }
+    FeatureFrame frame = frame_of(std::span(windows_).subspan(at[key], kFeatures));
+    at[key] = (at[key] + kFeatures) % (windows_.size() - kFeatures);
+    if (one_in(1'000)) frame.quality |= Quality::kGap;
+    whole->push(key, frame);
+    stream->push(key, frame);
+    if (!one_in(10)) {
+      float w = -1, s = -1;
+      ASSERT_EQ(whole->score(key, w), stream->score(key, s));
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(w), std::bit_cast<std::uint32_t>(s))
+          << "event " << event << " of seed " << kSeed;
+    }
+    if (!one_in(10)) stream->settle(key);
+    for (std::uint64_t i = random() % 5; i > 0; --i) stream->work_ahead();
+  }
+  EXPECT_GT(stream->counters().rescored, 100U);
+  EXPECT_EQ(stream->counters().rescored, whole->counters().rescored);
+  EXPECT_EQ(stream->counters().windows_scored, whole->counters().windows_scored);
+}
+
+TEST_F(GuardedScorerTest, AnFp32StreamIsRefusedWhereThereIsNone) {
+  const ModelPackage package = package_in("int8");
+  const auto reference = make_engine("reference");
+  ASSERT_TRUE(reference.ok());
+  const auto model = load_model(package, **reference, {.steps = kSteps, .full_ahead = true});
+  ASSERT_FALSE(model.ok());
+  EXPECT_EQ(model.error().code(), ErrorCode::kUnimplemented);
+  EXPECT_NE(model.error().message().find("float32 windows cannot be worked ahead: "),
+            std::string::npos)
+      << model.error().message();
+}
+
 TEST_F(GuardedScorerTest, AllocatesNothing) {
   const ModelPackage package = package_in("int8");
-  auto scorer = scorer_in(package, false);
-  ASSERT_TRUE(scorer->add_key(0).ok());
-  for (std::size_t at = 0; at < kWindowFloats; at += kFeatures)
-    scorer->push(0, frame_of(std::span(windows_).subspan(at, kFeatures)));
-  const std::uint64_t before = allocation_count();
-  float score = 0;
-  for (std::size_t at = 0; at < 2'000 * kFeatures; at += kFeatures) {
-    scorer->push(0, frame_of(std::span(windows_).subspan(at, kFeatures)));
-    ASSERT_EQ(scorer->score(0, score), ScoreStatus::kScored);
+  for (const bool full_ahead : {false, true}) {
+    auto scorer = scorer_with(package, {.full_ahead = full_ahead});
+    ASSERT_TRUE(scorer->add_key(0).ok());
+    for (std::size_t at = 0; at < kWindowFloats; at += kFeatures)
+      scorer->push(0, frame_of(std::span(windows_).subspan(at, kFeatures)));
+    const std::uint64_t before = allocation_count();
+    float score = 0;
+    for (std::size_t at = 0; at < 2'000 * kFeatures; at += kFeatures) {
+      scorer->push(0, frame_of(std::span(windows_).subspan(at, kFeatures)));
+      ASSERT_EQ(scorer->score(0, score), ScoreStatus::kScored);
+      scorer->settle(0);
+    }
+    EXPECT_EQ(allocation_count(), before);
+    EXPECT_GT(scorer->counters().rescored, 0U);
   }
-  EXPECT_EQ(allocation_count(), before);
-  EXPECT_GT(scorer->counters().rescored, 0U);
 }
 
 TEST_F(GuardedScorerTest, APackageInLowPrecisionCanBeRunInFp32) {

@@ -158,7 +158,8 @@ class SampleCheck {
 };
 
 // A stream gives the bits of its engine's session: here on the first sample, frame by frame.
-Status check_stream(const LoadedModel& model, const ModelSamples& samples) {
+Status check_stream(const LoadedModel& model, Session& session, WindowStream& stream,
+                    const ModelSamples& samples) {
   const std::size_t width = model.feature_count();
   const std::size_t window_floats = model.steps() * width;
   std::vector<float> window(
@@ -173,18 +174,18 @@ Status check_stream(const LoadedModel& model, const ModelSamples& samples) {
                          window.size() * sizeof(float)};
   const TensorView output{DataType::kFloat32, output_shape, whole.data(),
                           whole.size() * sizeof(float)};
-  if (!model.session->run(std::span(&input, 1), std::span(&output, 1)))
-    return model.session->error().within("sample 0");
+  if (!session.run(std::span(&input, 1), std::span(&output, 1)))
+    return session.error().within("sample 0");
   constexpr std::uint32_t kKey = 0;
-  TOCSIN_RETURN_IF_ERROR(model.stream->add_key(kKey));
+  TOCSIN_RETURN_IF_ERROR(stream.add_key(kKey));
   bool scored = false;
   for (std::size_t first = 0; first < window_floats; first += width) {
-    model.stream->push(kKey, std::span(window).subspan(first, width));
-    scored = model.stream->score(kKey, ahead);
-    while (model.stream->work_ahead()) {
+    stream.push(kKey, std::span(window).subspan(first, width));
+    scored = stream.score(kKey, ahead);
+    while (stream.work_ahead()) {
     }
   }
-  model.stream->reset(kKey);
+  stream.reset(kKey);
   for (std::size_t i = 0; i < whole.size(); ++i) {
     if (scored && std::bit_cast<std::uint32_t>(whole[i]) == std::bit_cast<std::uint32_t>(ahead[i]))
       continue;
@@ -226,7 +227,12 @@ Status open_sessions(LoadedModel& model, Engine& engine, const SessionOptions& o
   full.precision = Precision::kFloat32;
   full.activation_scales = nullptr;
   TOCSIN_ASSIGN_OR_RETURN(model.full_session, engine.load(model.package.onnx_path, full));
-  return SampleCheck(model, *model.full_session, samples).run();
+  TOCSIN_RETURN_IF_ERROR(SampleCheck(model, *model.full_session, samples).run());
+  if (!model.options.full_ahead) return {};
+  Result<std::unique_ptr<WindowStream>> stream = engine.load_stream(model.package.onnx_path, full);
+  if (!stream.ok()) return stream.error().within("float32 windows cannot be worked ahead");
+  model.full_stream = std::move(*stream);
+  return check_stream(model, *model.full_session, *model.full_stream, samples);
 }
 
 Status open_and_check(LoadedModel& model, Engine& engine) {
@@ -243,7 +249,7 @@ Status open_and_check(LoadedModel& model, Engine& engine) {
       engine.load_stream(model.package.onnx_path, stream_options);
   if (stream.ok()) {
     model.stream = std::move(*stream);
-    return check_stream(model, *samples);
+    return check_stream(model, *model.session, *model.stream, *samples);
   }
   if (stream.error().code() != ErrorCode::kUnimplemented) return stream.error();
   if (model.package.carried)

@@ -20,6 +20,7 @@ struct LoadOptions {
   int thread_count = 1;
   bool ahead = true;            // with a stream, where engine and graph allow it
   bool full_precision = false;  // FP32, whatever the package asks for
+  bool full_ahead = false;      // with `full_stream`, where there is a `full_session`
 };
 
 struct LoadedModel {
@@ -30,7 +31,8 @@ struct LoadedModel {
   std::unique_ptr<WindowStream> stream{};  // null: windows are run whole, see whole_reason
   // In FP32 and for whole windows, where `session` and `stream` are in a low precision; else null.
   std::unique_ptr<Session> full_session{};
-  Precision precision = Precision::kFloat32;  // of `session` and `stream`
+  std::unique_ptr<WindowStream> full_stream{};  // with its bits; null unless it is asked for
+  Precision precision = Precision::kFloat32;    // of `session` and `stream`
   std::string whole_reason{};
   EngineInfo engine;
   LoadOptions options;           // in effect: steps is never 0
@@ -54,7 +56,8 @@ Result<FeatureSchema> check_feature_schema(const ModelPackage& package);
 // whose inputs and outputs are not those declared, samples that come out as NaN or off by more than
 // the package's tolerance ("sample 3: output is NaN"); in low precision P(event) may be off by the
 // width of the guard band. kInvalidArgument: options that the package
-// does not allow. Errors of the engine are passed on.
+// does not allow. Errors of the engine are passed on, as is kUnimplemented where `full_ahead` asks
+// for a stream that the graph does not allow.
 Result<LoadedModel> load_model(ModelPackage package, Engine& engine, const LoadOptions& options);
 
 }  // namespace tocsin

@@ -391,20 +391,22 @@ class Precision(CliCase):
         self.assertEqual(shown["band"]["width"], report["band"]["width"])
         self.assertIn("guard band", tocsin("models", "show", out).stdout)
         alerts = {}
-        for name, extra in (("int8", ""), ("float32", ", precision: float32")):
+        for name, extra in (("int8", ""), ("stream", ", rescore: stream"),
+                            ("float32", ", precision: float32")):
             config = self.config(name=name, source=BTCUSDT)
             text = config.read_text().replace(f"{SOURCE}/models/equity_burst_gru", f"{out}{extra}")
             config.write_text(text)
             summary = json.loads(tocsin("run", config, "--json").stdout)
-            self.assertEqual(summary["precision"], name)
+            self.assertEqual(summary["precision"], "float32" if name == "float32" else "int8")
             alerts[name] = [alert["id"] for alert in summary["alert_list"]]
-            if name == "int8":
+            if name != "float32":
                 self.assertGreater(summary["rescored"], 0)
                 self.assertLess(summary["rescored"], summary["windows_scored"] / 20)
             else:
                 self.assertEqual(summary["rescored"], 0)
         self.assertGreater(len(alerts["int8"]), 0)
         self.assertEqual(alerts["int8"], alerts["float32"])
+        self.assertEqual(alerts["stream"], alerts["float32"])
         for alert_id in alerts["int8"]:
             replay = tocsin("replay", alert_id, "--in", self.folder / "int8", "--json")
             self.assertTrue(json.loads(replay.stdout)["equal"])
