@@ -16,7 +16,7 @@ constexpr std::string_view kEngine = "native";
 // The part of a progress from `first` to `last`.
 std::function<void(double)> part_of(const OnProgress& on_progress, double first, double last) {
   return [&on_progress, first, last](double share) {
-    if (on_progress) on_progress({.share = first + (last - first) * share, .event_count = 0});
+    if (on_progress) on_progress({.share = first + (last - first) * share});
   };
 }
 

@@ -39,7 +39,7 @@ void append_bar(LineText& line, double share) {
   line.append("[");
   for (int i = 0; i < kBarColumns; ++i) line.append("%c", i < filled ? '#' : '.');
   // Rounded down: 100 % is shown when all is done, not before.
-  line.append("] %3d %%  ", static_cast<int>(share * 100.0));
+  line.append("] %3d %%", static_cast<int>(share * 100.0));
 }
 
 void append_rate(LineText& line, double events_per_s) {
@@ -87,13 +87,16 @@ void ProgressBar::update(const Progress& progress) {
 
   const double elapsed_s = static_cast<double>(now_ns - start_time_ns_) * 1e-9;
   const double events_per_s =
-      elapsed_s > 0.0 ? static_cast<double>(progress.event_count) / elapsed_s : 0.0;
+      elapsed_s > 0.0 ? static_cast<double>(progress.event_count.value_or(0)) / elapsed_s : 0.0;
   LineText line;
   line.append("\r");
   if (progress.share >= 0.0) {
     const double share = std::min(progress.share, 1.0);
     append_bar(line, share);
-    append_rate(line, events_per_s);
+    if (progress.event_count) {
+      line.append("  ");
+      append_rate(line, events_per_s);
+    }
     append_time_left(line, share, elapsed_s);
   } else {
     append_rate(line, events_per_s);

@@ -1,9 +1,10 @@
-// One line on a terminal that is drawn over itself: share, bar, events/s and time left.
+// One line on a terminal that is drawn over itself: share, bar, events/s (if any) and time left.
 // At most ten drawings a second; on anything but a terminal it is silent.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string_view>
 
 #include "base/clock.h"
@@ -12,7 +13,7 @@ namespace tocsin {
 
 struct Progress {
   double share = 0.0;  // done, 0 to 1; negative or NaN: not known (a live source)
-  std::uint64_t event_count = 0;
+  std::optional<std::uint64_t> event_count = {};  // none: the work is no events, there is no rate
 };
 
 class ProgressBar {

@@ -40,6 +40,13 @@ TEST_F(ProgressBarTest, ShowsShareRateAndTimeLeft) {
   EXPECT_EQ(line(), "[######..................]  25 %  1.50 M events/s  ETA 0:30");
 }
 
+TEST_F(ProgressBarTest, ShowsNoRateWhereNothingIsCounted) {
+  ProgressBar bar(true, clock_, output());
+  clock_.advance(10 * kSecondNs);
+  bar.update({.share = 0.25});
+  EXPECT_EQ(line(), "[######..................]  25 %  ETA 0:30");
+}
+
 TEST_F(ProgressBarTest, ScalesTheRate) {
   ProgressBar bar(true, clock_, output());
   const auto rate_line = [&](std::uint64_t event_count) {

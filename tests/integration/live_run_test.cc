@@ -54,7 +54,7 @@ TEST(LiveRun, EndsCompleteWhenItIsToldToStop) {
   int still = 0;
   hooks.on_progress = [&](const Progress& progress) {
     const bool moves = progress.event_count != last_events;
-    last_events = progress.event_count;
+    last_events = progress.event_count.value_or(0);
     still = server.all_sent() && !moves && last_events > 1'000 ? still + 1 : 0;
     if (still > 5) stop = true;
   };
