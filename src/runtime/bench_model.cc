@@ -139,6 +139,7 @@ Status calibrate_on_random_windows(BenchModel& model, std::uint64_t seed) {
   CalibrationOptions calibration;
   calibration.steps = inputs[0].shape[1] == kFreeDimension ? model.steps : inputs[0].shape[1];
   calibration.feature_count = inputs[0].shape[2];
+  if (calibration.steps < 1 || calibration.feature_count < 1) return {};
   std::vector<float> windows(kCalibrationSamplesMin * static_cast<std::size_t>(calibration.steps) *
                              static_cast<std::size_t>(calibration.feature_count));
   std::mt19937_64 random(seed);

@@ -29,7 +29,7 @@ Result<BenchModel> open_bench_model(const std::string& path, std::int64_t steps)
 
 // For the time that INT8 takes, where nothing is known of the real activations: scales from
 // kCalibrationSamplesMin windows of standard normal values, unless the model has scales. A model
-// that takes no windows [batch, steps, features] of float32 is left as it is.
+// that takes no windows [batch, steps, features] of float32, or empty ones, is left as it is.
 Status calibrate_on_random_windows(BenchModel& model, std::uint64_t seed);
 
 // Inputs and outputs of one signature for one batch; the memory is its own.

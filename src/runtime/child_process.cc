@@ -25,6 +25,8 @@ bool write_all(int pipe_end, std::string_view bytes) {
 
 [[noreturn]] void answer_and_exit(const std::function<Result<std::string>()>& question,
                                   int pipe_end) {
+  ::signal(SIGINT, SIG_DFL);
+  ::signal(SIGTERM, SIG_DFL);
   const Result<std::string> answer = question();
   const ErrorCode code = answer.ok() ? ErrorCode::kOk : answer.error().code();
   const bool written = write_all(
@@ -33,18 +35,27 @@ bool write_all(int pipe_end, std::string_view bytes) {
   ::_exit(written ? 0 : 1);
 }
 
-// All that the child writes until it closes its end, which it does at once; false: not in time.
-bool read_all(int pipe_end, int timeout_ms, std::string& bytes) {
-  for (;;) {
+bool is_stopped(const ChildProcessOptions& options) {
+  return options.stop != nullptr && options.stop->load(std::memory_order_relaxed);
+}
+
+// All that the child writes until it closes its end, which it does at once; false: not in time, or
+// stopped.
+bool read_all(int pipe_end, const ChildProcessOptions& options, std::string& bytes) {
+  constexpr int kLookMs = 50;
+  int waited_ms = 0;
+  while (!is_stopped(options) && waited_ms < options.timeout_ms) {
     pollfd ready{pipe_end, POLLIN, 0};
-    const int count = ::poll(&ready, 1, timeout_ms);
-    if (count == 0) return false;
+    const int count = ::poll(&ready, 1, kLookMs);
+    if (count == 0) waited_ms += kLookMs;
+    if (count == 0 || (count < 0 && errno == EINTR)) continue;
     std::array<char, 4096> block{};
     const ssize_t size = count < 0 ? -1 : ::read(pipe_end, block.data(), block.size());
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) return size == 0;
     bytes.append(block.data(), static_cast<std::size_t>(size));
   }
+  return false;
 }
 
 Error no_process(const char* what) {
@@ -71,12 +82,13 @@ Result<std::string> ask_child(const ChildProcessOptions& options,
   }
   ::close(ends[1]);
   std::string bytes;
-  const bool in_time = read_all(ends[0], options.timeout_ms, bytes);
+  const bool in_time = read_all(ends[0], options, bytes);
   ::close(ends[0]);
   if (!in_time) ::kill(child, SIGKILL);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
+  if (!in_time && is_stopped(options)) return Error(ErrorCode::kCancelled, "interrupted");
   if (!in_time)
     return Error(ErrorCode::kDeadlineExceeded, options.subject + " gave no answer within " +
                                                    std::to_string(options.timeout_ms / 1000) +

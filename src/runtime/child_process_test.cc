@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 
 namespace tocsin {
@@ -54,6 +55,21 @@ TEST(ChildProcess, TellsItsOwnErrorFromACrashAndFromSilence) {
     return std::string();
   });
   EXPECT_EQ(silent.code(), ErrorCode::kDeadlineExceeded);
+}
+
+TEST(ChildProcess, IsEndedWhenTheAskerIsStopped) {
+  std::atomic<bool> stop{false};
+  // The child sleeps for ever; its asker is stopped by a signal, as by ctrl-C.
+  static std::atomic<bool>* flag = nullptr;
+  flag = &stop;
+  std::signal(SIGALRM, [](int) { flag->store(true); });
+  ::alarm(1);
+  const auto answer = ask_child({.subject = "it", .stop = &stop}, []() -> Result<std::string> {
+    for (;;) ::pause();
+  });
+  ASSERT_FALSE(answer.ok());
+  EXPECT_EQ(answer.error().code(), ErrorCode::kCancelled);
+  std::signal(SIGALRM, SIG_DFL);
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ class EngineBench {
     report_.machine = read_machine_facts();
     list_rows();
     probe_rows();
-    TOCSIN_RETURN_IF_ERROR(compute_expected());
+    if (!stopped()) TOCSIN_RETURN_IF_ERROR(compute_expected());
     load_contenders();
     take_turns();
     finish();
@@ -70,7 +70,7 @@ class EngineBench {
   }
 
   void show(double share) const {
-    if (hooks_.on_progress) hooks_.on_progress({share, run_count_});
+    if (hooks_.on_progress) hooks_.on_progress({.share = share});
   }
 
   void list_rows() {
@@ -130,8 +130,9 @@ class EngineBench {
       EngineBenchRow& row = report_.rows[i];
       show(kProbeShare * static_cast<double>(i) / static_cast<double>(report_.rows.size()));
       if (!row.skipped.empty()) continue;
-      const Result<EngineProbe> probe = probe_engine(
-          {row.engine, &model_, session_options(row), options_.seed}, options_.make, clock_);
+      const Result<EngineProbe> probe =
+          probe_engine({row.engine, &model_, session_options(row), options_.seed, hooks_.stop},
+                       options_.make, clock_);
       if (probe.ok())
         row.cold = *probe;
       else
@@ -247,7 +248,6 @@ class EngineBench {
       before_ns = clock_.monotonic_time_ns();
     }
     if (!good) contender.row->skipped = session.error().message();
-    run_count_ += turn_.size();
     LatencyHistogram seen;
     for (const std::int64_t duration_ns : turn_) {
       seen.record(duration_ns);
@@ -301,7 +301,6 @@ class EngineBench {
   std::vector<std::int64_t> turn_;
   LatencyHistogram jitter_;
   std::int64_t start_ns_ = 0;
-  std::uint64_t run_count_ = 0;
 };
 
 }  // namespace

@@ -19,9 +19,9 @@ struct SummaryAnswer {
 };
 
 template <typename Answer>
-Result<Answer> ask(const std::function<Result<Answer>()>& question) {
-  TOCSIN_ASSIGN_OR_RETURN(const std::string bytes,
-                          ask_child({.subject = "the engine"}, [&]() -> Result<std::string> {
+Result<Answer> ask(const std::atomic<bool>* stop, const std::function<Result<Answer>()>& question) {
+  const ChildProcessOptions options{.subject = "the engine", .stop = stop};
+  TOCSIN_ASSIGN_OR_RETURN(const std::string bytes, ask_child(options, [&]() -> Result<std::string> {
                             TOCSIN_ASSIGN_OR_RETURN(const Answer answer, question());
                             return bytes_of(answer);
                           }));
@@ -55,12 +55,12 @@ Result<EngineProbe> measure(const EngineProbeOptions& options, const MakeEngine&
 
 Result<EngineProbe> probe_engine(const EngineProbeOptions& options, const MakeEngine& make,
                                  const Clock& clock) {
-  return ask<EngineProbe>([&] { return measure(options, make, clock); });
+  return ask<EngineProbe>(options.stop, [&] { return measure(options, make, clock); });
 }
 
 Result<EngineSummary> summarise_engine(std::string_view name, const MakeEngine& make) {
   TOCSIN_ASSIGN_OR_RETURN(
-      const SummaryAnswer answer, ask<SummaryAnswer>([&]() -> Result<SummaryAnswer> {
+      const SummaryAnswer answer, ask<SummaryAnswer>(nullptr, [&]() -> Result<SummaryAnswer> {
         TOCSIN_ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, make(name));
         const EngineInfo info = engine->info();
         SummaryAnswer found;

@@ -2,6 +2,7 @@
 // so that libraries are not yet open and memory not yet taken, and a crash is only a finding.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -22,6 +23,7 @@ struct EngineProbeOptions {
   const BenchModel* model = nullptr;
   SessionOptions session;
   std::uint64_t seed = 0;  // of the inputs
+  const std::atomic<bool>* stop = nullptr;
 };
 
 struct EngineProbe {
@@ -30,7 +32,7 @@ struct EngineProbe {
 };
 
 // Forks; call it before this process has threads. The error is the child's own, or says that the
-// child crashed or took more than two minutes.
+// child crashed, took more than two minutes or was stopped (kCancelled).
 Result<EngineProbe> probe_engine(const EngineProbeOptions& options, const MakeEngine& make,
                                  const Clock& clock);
 

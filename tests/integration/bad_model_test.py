@@ -37,9 +37,9 @@ def tensor_info(name, shape):
     return field(1, name) + field(2, field(1, field(1, 1) + field(2, sizes)))
 
 
-def model(operator, node=b"the node"):
+def model(operator, node=b"the node", steps=b"steps"):
     """An ONNX model [batch, steps, 3] -> the same, of one node."""
-    tensors = [tensor_info(name, [b"batch", b"steps", 3]) for name in (b"x", b"y")]
+    tensors = [tensor_info(name, [b"batch", steps, 3]) for name in (b"x", b"y")]
     graph = (
         field(1, field(1, b"x") + field(2, b"y") + field(3, node) + field(4, operator))
         + field(2, b"graph")
@@ -87,6 +87,10 @@ class BadModels(CliCase):
             done = tocsin(*command.split(), "--model", path, code=2)
             self.assertIn("input 'x' leaves the length of a window open", done.stderr)
             self.assertIn("--steps", done.stderr)
+
+    def test_a_model_of_empty_windows_is_measured_like_any(self):
+        path = self.file(model(b"Relu", steps=0))
+        tocsin("bench", "engines", "--model", path, "--batch", "1", "--seconds", "0.005")
 
     def test_a_model_cut_short_anywhere_is_refused(self):
         whole = (SOURCE / "models/equity_burst_gru/1/model.onnx").read_bytes()
