@@ -2,6 +2,7 @@
 #include <array>
 #include <utility>
 
+#include "engines/cuda/cuda_engine.h"
 #include "engines/engine.h"
 #include "engines/native/native_engine.h"
 #include "engines/onnxruntime/onnxruntime_engine.h"
@@ -25,6 +26,7 @@ std::unique_ptr<Engine> make() {
 constexpr std::array kEngines = {
     EngineEntry{"native", make<NativeEngine>},
     EngineEntry{"reference", make<ReferenceEngine>},
+    EngineEntry{"cuda", make<CudaEngine>},
     EngineEntry{"onnxruntime", make<OnnxRuntimeEngine>},
     EngineEntry{"onnxruntime-openvino", make<OnnxRuntimeOpenVinoEngine>},
     EngineEntry{"openvino", make<OpenVinoEngine>},

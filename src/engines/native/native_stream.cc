@@ -10,7 +10,6 @@
 
 #include "base/assert.h"
 #include "engines/native/row_cache_stream.h"
-#include "engines/reference/attention_fusion.h"
 #include "kernels/kernels.h"
 
 namespace tocsin {
@@ -22,41 +21,14 @@ std::size_t aligned(std::size_t floats) {
   return (floats + kLineFloats - 1) / kLineFloats * kLineFloats;
 }
 
-NodeInputs inputs_of(const GraphNode& node, const std::vector<ValueFacts>& facts) {
-  NodeInputs inputs;
-  for (const ValueIndex value : node.inputs) {
-    if (value == kNoValue) {
-      inputs.operands.emplace_back();
-      inputs.constants.emplace_back();
-      continue;
-    }
-    const ValueFacts& known = facts[static_cast<std::size_t>(value)];
-    inputs.operands.push_back(
-        {true, known.type, known.shape, known.constant ? known.constant->data() : nullptr, true});
-    inputs.constants.push_back(known.constant);
-  }
-  return inputs;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<WindowStream>> NativeStream::load(Graph graph,
                                                          const SessionOptions& options) {
   try {
-    const QuantisationOptions quantisation = QuantisationOptions::of(options);
-    TOCSIN_ASSIGN_OR_RETURN(PreparedGraph prepared,
-                            PreparedGraph::prepare(std::move(graph), {}, quantisation));
-    if (prepared.graph().signature.inputs.size() != 1)
-      return unsupported("only models with one input have windows");
-    Shape window = prepared.graph().signature.inputs[0].shape;
-    for (std::size_t i = 0; i < window.size(); ++i)
-      if (window[i] == kFreeDimension) window[i] = i == 0 ? 1 : options.steps;
-    TOCSIN_ASSIGN_OR_RETURN(std::vector<ValueFacts> facts, Plan::infer(prepared, {window}, {}));
-    if (std::optional<Graph> fused = fuse_attention(prepared.graph(), facts)) {
-      TOCSIN_ASSIGN_OR_RETURN(prepared,
-                              PreparedGraph::prepare(std::move(*fused), {}, quantisation));
-      TOCSIN_ASSIGN_OR_RETURN(facts, Plan::infer(prepared, {window}, {}));
-    }
+    TOCSIN_ASSIGN_OR_RETURN(PreparedWindow window, prepare_window(std::move(graph), options));
+    PreparedGraph& prepared = window.graph;
+    const std::vector<ValueFacts>& facts = window.facts;
     const Result<WindowNetwork> network = find_window_network(prepared.graph(), facts);
     if (!network.ok() && options.carried) return network.error();
     if (!network.ok()) {
@@ -91,7 +63,7 @@ Status NativeStream::build(const std::vector<ValueFacts>& facts) {
 
 Status NativeStream::add_layer(const NetworkLayer& layer, const std::vector<ValueFacts>& facts) {
   const GraphNode& node = prepared_.graph().nodes[layer.node];
-  const NodeInputs inputs = inputs_of(node, facts);
+  const NodeInputs inputs = planned_inputs(node, facts);
   const NodeContext context(node, inputs, prepared_);
   Result<StepLayer> step = StepLayer::make(context);
   if (!step.ok()) return node_error(prepared_.graph(), layer.node, step.error());

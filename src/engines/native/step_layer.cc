@@ -39,16 +39,9 @@ Result<StepLayer> StepLayer::make(const NodeContext& context) {
   if (!linear) {
     TOCSIN_ASSIGN_OR_RETURN(layer.r_candidate_, pack_gates(context, 2, 0, {gates, shape.units}));
   }
-  // The candidate's recurrent bias of a GRU stays with the state where the reset gate multiplies
-  // it.
-  const std::size_t summed = layer.is_lstm_ || !linear ? shape.width() : gates;
-  layer.bias_ = gate_bias(context, shape, 0, false);
-  std::vector<float> recurrent = gate_bias(context, shape, 0, true);
-  for (std::size_t j = 0; j < summed; ++j) layer.bias_[j] = layer.bias_[j] + recurrent[j];
-  if (summed < shape.width()) {
-    std::fill_n(recurrent.begin(), summed, 0.0F);
-    layer.recurrent_bias_ = std::move(recurrent);
-  }
+  StepBias bias = step_bias(context, shape, layer.is_lstm_ || !linear ? shape.width() : gates);
+  layer.bias_ = std::move(bias.input);
+  layer.recurrent_bias_ = std::move(bias.recurrent);
   if (layer.is_lstm_ && context.has_input(7)) {
     const auto values = context.input(7).values<float>();
     if (values.size() != 3 * shape.units) return invalid("input P has the wrong size");

@@ -266,6 +266,39 @@ class NetworkFinder {
 
 }  // namespace
 
+Result<PreparedWindow> prepare_window(Graph graph, const SessionOptions& options) {
+  const QuantisationOptions quantisation = QuantisationOptions::of(options);
+  TOCSIN_ASSIGN_OR_RETURN(PreparedGraph prepared,
+                          PreparedGraph::prepare(std::move(graph), {}, quantisation));
+  if (prepared.graph().signature.inputs.size() != 1)
+    return unsupported("only models with one input have windows");
+  Shape window = prepared.graph().signature.inputs[0].shape;
+  for (std::size_t i = 0; i < window.size(); ++i)
+    if (window[i] == kFreeDimension) window[i] = i == 0 ? 1 : options.steps;
+  TOCSIN_ASSIGN_OR_RETURN(std::vector<ValueFacts> facts, Plan::infer(prepared, {window}, {}));
+  if (std::optional<Graph> fused = fuse_attention(prepared.graph(), facts)) {
+    TOCSIN_ASSIGN_OR_RETURN(prepared, PreparedGraph::prepare(std::move(*fused), {}, quantisation));
+    TOCSIN_ASSIGN_OR_RETURN(facts, Plan::infer(prepared, {window}, {}));
+  }
+  return PreparedWindow{std::move(prepared), std::move(facts)};
+}
+
+NodeInputs planned_inputs(const GraphNode& node, const std::vector<ValueFacts>& facts) {
+  NodeInputs inputs;
+  for (const ValueIndex value : node.inputs) {
+    if (value == kNoValue) {
+      inputs.operands.emplace_back();
+      inputs.constants.emplace_back();
+      continue;
+    }
+    const ValueFacts& known = facts[static_cast<std::size_t>(value)];
+    inputs.operands.push_back(
+        {true, known.type, known.shape, known.constant ? known.constant->data() : nullptr, true});
+    inputs.constants.push_back(known.constant);
+  }
+  return inputs;
+}
+
 Result<WindowNetwork> find_window_network(const Graph& graph, std::span<const ValueFacts> facts) {
   return NetworkFinder(graph, facts).find();
 }

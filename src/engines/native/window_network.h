@@ -50,6 +50,17 @@ struct WindowNetwork {
   GraphPart tail;  // inputs in the order of tail_inputs, outputs as the graph's
 };
 
+// A graph with one input, planned for one window [1, steps, features].
+struct PreparedWindow {
+  PreparedGraph graph;
+  std::vector<ValueFacts> facts;
+};
+// Prepares the graph, with attention pooling as a node of its own.
+Result<PreparedWindow> prepare_window(Graph graph, const SessionOptions& options);
+
+// The inputs of a node as planning sees them.
+NodeInputs planned_inputs(const GraphNode& node, const std::vector<ValueFacts>& facts);
+
 // `facts` are those of one window. kUnimplemented names the node that needs all frames at once.
 Result<WindowNetwork> find_window_network(const Graph& graph, std::span<const ValueFacts> facts);
 

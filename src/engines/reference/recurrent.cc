@@ -145,6 +145,16 @@ std::vector<float> gate_bias(const NodeContext& context, const RecurrentShape& s
   return bias;
 }
 
+StepBias step_bias(const NodeContext& context, const RecurrentShape& shape, std::size_t summed) {
+  StepBias bias{gate_bias(context, shape, 0, false), gate_bias(context, shape, 0, true)};
+  for (std::size_t j = 0; j < summed; ++j) bias.input[j] = bias.input[j] + bias.recurrent[j];
+  if (summed == shape.width())
+    bias.recurrent.clear();
+  else
+    std::fill_n(bias.recurrent.begin(), summed, 0.0F);
+  return bias;
+}
+
 void clamp_values(float* values, std::size_t count, float clip) noexcept {
   for (std::size_t i = 0; i < count; ++i) {
     const float raised = values[i] < -clip ? -clip : values[i];

@@ -77,6 +77,15 @@ Result<SharedWeights> pack_gates(const NodeContext& context, std::size_t input,
 std::vector<float> gate_bias(const NodeContext& context, const RecurrentShape& shape,
                              std::size_t direction, bool recurrent_half);
 
+// The biases of direction 0 as a step's two halves take them: that of the recurrent one is added to
+// the input's for the first `summed` rows, and stays apart for the others (a GRU's candidate, where
+// the reset gate multiplies it).
+struct StepBias {
+  std::vector<float> input;      // [width]
+  std::vector<float> recurrent;  // [width], or empty: none stays apart
+};
+StepBias step_bias(const NodeContext& context, const RecurrentShape& shape, std::size_t summed);
+
 // The rows of one step: for each batch row its projection, or null where its sequence has ended.
 class StepRows {
  public:
