@@ -62,30 +62,47 @@ class DeviceMemory {
   std::size_t size_bytes_ = 0;
 };
 
-// A matrix on the device: rows [outputs, inputs] in the type's own size.
+// Weights are read in chunks of so many inputs. Rows on the device are padded to it by -0: with an
+// input of +0, fma(-0, +0, sum) is the sum, whatever its sign.
+inline constexpr int kWeightChunk = 32;
+inline constexpr float kNoWeight = -0.0F;
+
+// A matrix on the device: rows [outputs, stride] in the type's own size.
 struct DeviceMatrix {
   WeightType type = WeightType::kFloat32;
   const void* weights = nullptr;
   int outputs = 0;
   int inputs = 0;
+  int stride = 0;
   const float* output_scale = nullptr;
   float inverse_scale = 0;
 };
 
+constexpr std::size_t padded_inputs(std::size_t inputs) {
+  return (inputs + kWeightChunk - 1) / kWeightChunk * kWeightChunk;
+}
+
 template <typename T, typename Convert>
 Status upload_as(DeviceMemory& memory, const Matrix& matrix, Convert convert, const void** out) {
-  const std::size_t count = std::size_t{matrix.outputs} * matrix.inputs;
-  std::vector<T> values(count);
-  for (std::size_t i = 0; i < count; ++i) values[i] = convert(matrix.weights[i]);
+  const std::size_t stride = padded_inputs(matrix.inputs);
+  std::vector<T> values(matrix.outputs * stride, convert(kNoWeight));
+  for (std::size_t n = 0; n < matrix.outputs; ++n)
+    for (std::size_t k = 0; k < matrix.inputs; ++k)
+      values[n * stride + k] = convert(matrix.weights[n * matrix.inputs + k]);
   const T* target = nullptr;
-  TOCSIN_CUDA_RETURN_IF_NOT_OK(memory.upload(values.data(), count, &target));
+  TOCSIN_CUDA_RETURN_IF_NOT_OK(memory.upload(values.data(), values.size(), &target));
   *out = target;
   return {};
 }
 
 inline Status upload(DeviceMemory& memory, const Matrix& matrix, DeviceMatrix* out) {
-  *out = {matrix.type, nullptr, static_cast<int>(matrix.outputs), static_cast<int>(matrix.inputs),
-          nullptr, matrix.inverse_scale};
+  *out = {matrix.type,
+          nullptr,
+          static_cast<int>(matrix.outputs),
+          static_cast<int>(matrix.inputs),
+          static_cast<int>(padded_inputs(matrix.inputs)),
+          nullptr,
+          matrix.inverse_scale};
   switch (matrix.type) {
     case WeightType::kFloat32:
       return upload_as<float>(memory, matrix, [](float w) { return w; }, &out->weights);
@@ -109,7 +126,8 @@ inline Status upload(DeviceMemory& memory, const Matrix& matrix, DeviceMatrix* o
 
 #ifdef __CUDACC__
 
-__device__ inline float weight_at(const DeviceMatrix& matrix, std::size_t index) {
+__device__ inline float weight_at(const DeviceMatrix& matrix, int output, int input) {
+  const std::size_t index = static_cast<std::size_t>(output) * matrix.stride + input;
   switch (matrix.type) {
     case WeightType::kFloat32:
       return static_cast<const float*>(matrix.weights)[index];

@@ -69,7 +69,6 @@ Status use_device(int device) {
 Status launch_chain(const ChainCall& call, cudaStream_t stream) {
   const std::vector<DeviceOperator>& operators = *call.operators;
   DenseCall dense;
-  dense.rows = call.rows;
   dense.row_count = call.row_count;
   dense.x = call.x;
   for (std::size_t i = 0; i < operators.size(); ++i) {
@@ -86,9 +85,7 @@ Status launch_chain(const ChainCall& call, cudaStream_t stream) {
     if (is_softmax)
       TOCSIN_CUDA_RETURN_IF_NOT_OK(
           launch_softmax({dense.y, call.row_count, op.product.outputs}, stream));
-    dense.rows = RowMap{};
-    const auto stride = static_cast<std::size_t>(op.product.outputs);
-    dense.x = {{dense.y, dense.y}, stride};
+    dense.x = {dense.y, static_cast<std::size_t>(op.product.outputs)};
   }
   return {};
 }

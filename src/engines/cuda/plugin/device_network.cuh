@@ -38,9 +38,8 @@ Status use_device(int device);
 // the last writes `y`. `work` holds two times [row_count, widest operator].
 struct ChainCall {
   const std::vector<DeviceOperator>* operators = nullptr;
-  RowMap rows;
   int row_count = 0;
-  Planes x;
+  RowsView x;
   float* work = nullptr;
   std::size_t work_stride = 0;  // floats of one half
   float* y = nullptr;

@@ -13,8 +13,8 @@ struct alignas(16) Chunk {
   std::uint32_t words[3];
   std::uint32_t number;
 };
-// The first chunk of a request holds the key and how many steps its windows have taken; the frame
-// follows. An answer holds outputs alone.
+// The first chunk of a request holds the key, how many steps its windows have taken, and the window
+// that is due; the frame follows. An answer holds outputs alone.
 constexpr int chunk_count(int floats) { return (floats + kChunkFloats - 1) / kChunkFloats; }
 constexpr int request_chunks(int features) { return 1 + chunk_count(features); }
 

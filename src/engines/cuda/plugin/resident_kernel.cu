@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engines/cuda/plugin/cells.cuh"
+#include "engines/cuda/plugin/cluster_launch.cuh"
 #include "engines/cuda/plugin/product_tile.cuh"
 #include "engines/cuda/plugin/resident_kernel.cuh"
 
@@ -13,9 +14,20 @@ namespace {
 
 namespace cg = cooperative_groups;
 
+// With few threads there are registers for all weights; with many some are spilled.
+constexpr int kThreadsFew = 256;
 constexpr int kThreadsMax = 384;
 constexpr int kThreadsMin = 128;
+// Two of the operators, the pooled state, and integers.
+constexpr int kTailVectors = 5;
 constexpr unsigned kAllLanes = 0xffffffffU;
+
+struct Request {
+  std::uint32_t number;  // 0: stop
+  std::uint32_t key;
+  std::uint32_t advanced;
+  std::uint32_t window;  // that is due
+};
 
 __device__ Chunk poll_chunk(const Chunk* chunk) {
   Chunk seen;
@@ -39,63 +51,78 @@ __device__ unsigned long long steps_taken(const unsigned long long* advanced) {
   return value;
 }
 
-// What a thread does in its layer.
+// What a thread does in its layer, and what it needs of it at every step.
 struct Lane {
-  int layer = -1;  // -1: none
+  int layer = 0;
   int gate = 0;
   int block = 0;  // of the sum
+  int block_count = 1;
   int unit = 0;
+  int units = 0;
+  int output = 0;  // of the layer's matrix
+  int width = 0;
   int first_k = 0;
-  int count = 0;  // of k
-  bool is_there = false;
+  float bias = 0;
+  bool is_int8 = false;
+  float output_scale = 0;
+  bool is_gru = false;
+  float clip = 0;
+  bool is_there = false;       // it sums products
+  bool unit_is_there = false;  // its unit is one of this thread block's
 };
 
 __device__ Lane lane_of(const ResidentCall& call, int rank) {
   Lane lane;
   const int warp = static_cast<int>(threadIdx.x) / 32;
-  for (int l = 0; l < call.layer_count; ++l)
+  for (int l = 0; l < call.state.layer_count; ++l)
     if (warp >= call.layers[l].first_warp) lane.layer = l;
-  const ResidentLayer& own = call.layers[lane.layer];
+  const ResidentLayer& place = call.layers[lane.layer];
+  const DeviceLayer& layer = call.state.layers[lane.layer].layer;
   const int index = static_cast<int>(threadIdx.x) % 32;
   const int eight = index / 8;
-  const int units_per_warp = 2 * (4 / own.block_count);
-  const int in_block = (warp - own.first_warp) * units_per_warp +
-                       eight / own.block_count * 2 + index / 4 % 2;
+  lane.block_count = place.block_count;
+  const int units_per_warp = 2 * (4 / lane.block_count);
+  const int in_block = (warp - place.first_warp) * units_per_warp + eight / lane.block_count * 2 +
+                       index / 4 % 2;
   lane.gate = index % 4;
-  lane.block = eight % own.block_count;
-  lane.unit = rank * own.units_per_block + in_block;
+  lane.block = eight % lane.block_count;
+  lane.unit = rank * place.units_per_block + in_block;
+  lane.units = layer.units;
+  lane.width = layer.width();
+  lane.unit_is_there = in_block < place.units_per_block && lane.unit < layer.units;
+  lane.is_there = lane.unit_is_there && lane.gate < layer.gates();
+  lane.output = lane.gate * layer.units + lane.unit;
   lane.first_k = lane.block * kSumBlock;
-  lane.is_there = in_block < own.units_per_block && lane.unit < own.layer.units &&
-                  lane.gate < own.layer.gates();
-  const int inputs = own.layer.input.inputs;
-  lane.count = lane.is_there ? max(0, min(kSumBlock, inputs - lane.first_k)) : 0;
+  lane.is_int8 = layer.input.type == WeightType::kInt8;
+  lane.is_gru = layer.cell == CellKind::kGru;
+  lane.clip = layer.clip;
+  if (!lane.is_there) return lane;
+  lane.bias = layer.bias[lane.output];
+  if (lane.is_int8) lane.output_scale = layer.input.output_scale[lane.output];
   return lane;
 }
 
-__device__ float product_of(const float (&weights)[kSumBlock], const float* x, int count) {
+// Inputs beyond the layer's are +0, their weights kNoWeight.
+__device__ float product_of(const float (&weights)[kSumBlock], const float* x) {
   float sum = 0.0F;
 #pragma unroll
   for (int k = 0; k < kSumBlock; k += 4) {
     const float4 inputs = *reinterpret_cast<const float4*>(x + k);
-    if (k + 0 < count) sum = __fmaf_rn(weights[k + 0], inputs.x, sum);
-    if (k + 1 < count) sum = __fmaf_rn(weights[k + 1], inputs.y, sum);
-    if (k + 2 < count) sum = __fmaf_rn(weights[k + 2], inputs.z, sum);
-    if (k + 3 < count) sum = __fmaf_rn(weights[k + 3], inputs.w, sum);
+    sum = __fmaf_rn(weights[k + 0], inputs.x, sum);
+    sum = __fmaf_rn(weights[k + 1], inputs.y, sum);
+    sum = __fmaf_rn(weights[k + 2], inputs.z, sum);
+    sum = __fmaf_rn(weights[k + 3], inputs.w, sum);
   }
   return sum;
 }
 
 // The total over the blocks of a sum, in order; the same in all lanes of a gate.
-__device__ float total_of(const ResidentLayer& own, const Lane& lane, float part) {
-  const int output = lane.gate * own.layer.units + lane.unit;
-  const float bias = lane.is_there ? own.layer.bias[output] : 0.0F;
-  float total = sum_start(own.layer.input, bias);
+__device__ float total_of(const Lane& lane, int block_count, float part) {
+  float total = lane.is_int8 ? 0.0F : lane.bias;
   const int first = static_cast<int>(threadIdx.x) % 32 - lane.block * 8;
-  for (int b = 0; b < own.block_count; ++b) {
-    const float block = __shfl_sync(kAllLanes, part, first + b * 8);
-    if (b * kSumBlock < own.layer.input.inputs) total = __fadd_rn(total, block);
-  }
-  return lane.is_there ? finished_sum(own.layer.input, output, total, bias) : 0.0F;
+  for (int b = 0; b < block_count; ++b)
+    total = __fadd_rn(total, __shfl_sync(kAllLanes, part, first + b * 8));
+  return lane.is_int8 ? __fmaf_rn(total, lane.output_scale, lane.bias) : total;
 }
 
 // What the due window's state brings to its last step; read while the products are summed.
@@ -105,33 +132,31 @@ struct DueState {
   float hidden = 0;
 };
 
-__device__ DueState due_state(const ResidentCall& call, const ResidentLayer& own, const Lane& lane,
-                              std::size_t key, unsigned long long advanced) {
+__device__ DueState due_state(const StreamState& state, const Lane& lane, const Request& request) {
   DueState due;
   if (!lane.is_there) return due;
-  const int output = lane.gate * own.layer.units + lane.unit;
-  if (advanced == 0) {
-    due.recurrent = own.layer.recurrent_bias == nullptr ? 0.0F : own.layer.recurrent_bias[output];
+  const StreamLayer& own = state.layers[lane.layer];
+  if (request.advanced == 0) {
+    if (own.layer.recurrent_bias != nullptr) due.recurrent = own.layer.recurrent_bias[lane.output];
     return due;
   }
-  const std::size_t window = call.carried ? 0 : (advanced + 1) % call.windows;
-  const std::size_t state = key * call.windows + window;
-  due.recurrent = __ldcg(own.due + key * own.layer.width() + output);
-  if (own.cell != nullptr) due.cell = __ldcg(own.cell + state * own.layer.units + lane.unit);
-  due.hidden = __ldcg(own.hidden.plane[advanced & 1] + state * own.layer.units + lane.unit);
+  const std::size_t row = (std::size_t{request.key} * state.windows + request.window) * lane.units;
+  due.recurrent = __ldcg(own.due + std::size_t{request.key} * lane.width + lane.output);
+  if (!lane.is_gru) due.cell = __ldcg(own.cell + row + lane.unit);
+  if (lane.is_gru) due.hidden = __ldcg(own.hidden[request.advanced & 1] + row + lane.unit);
   return due;
 }
 
 // The unit's new hidden state, in all of its lanes.
-__device__ float cell_of(const ResidentLayer& own, const Lane& lane, float p, const DueState& due) {
+__device__ float cell_of(const Lane& lane, float p, const DueState& due) {
   const int first = static_cast<int>(threadIdx.x) % 32 - lane.gate;
-  if (own.layer.cell == CellKind::kLstm) {
+  if (!lane.is_gru) {
     const float sum = __fadd_rn(p, due.recurrent);
     float pre[4];
 #pragma unroll
     for (int g = 0; g < 4; ++g) pre[g] = __shfl_sync(kAllLanes, sum, first + g);
     float cell = due.cell;
-    return lstm_cell(pre, own.layer.clip, cell);
+    return lstm_cell(pre, lane.clip, cell);
   }
   float halves_p[3];
   float halves_r[3];
@@ -141,23 +166,42 @@ __device__ float cell_of(const ResidentLayer& own, const Lane& lane, float p, co
     halves_r[g] = __shfl_sync(kAllLanes, due.recurrent, first + g);
   }
   // The lane beyond the gates reads no state of its own.
-  return gru_cell(halves_p, halves_r, own.layer.clip, __shfl_sync(kAllLanes, due.hidden, first));
+  return gru_cell(halves_p, halves_r, lane.clip, __shfl_sync(kAllLanes, due.hidden, first));
 }
 
-// One operator on the row `x` in shared memory.
+// One operator on the row `x` in shared memory, whose places beyond the inputs are +0; `integers`
+// takes what an INT8 product reads. The same is left of y.
 __device__ void run_operator(const ResidentOperator& row, const float* weights, const float* x,
-                             float* y, bool is_output) {
-  const DeviceMatrix& matrix = row.op.product;
-  for (int n = static_cast<int>(threadIdx.x); n < matrix.outputs;
-       n += static_cast<int>(blockDim.x)) {
+                             float* integers, float* y, bool is_output) {
+  const DeviceMatrix matrix = row.op.product;
+  if (matrix.type == WeightType::kInt8) {
+    for (int k = static_cast<int>(threadIdx.x); k < matrix.inputs;
+         k += static_cast<int>(blockDim.x))
+      integers[k] = factor(matrix, x[k]);
+    __syncthreads();
+    x = integers;
+  }
+  const int padded = (matrix.outputs + 3) / 4 * 4;
+  for (int n = static_cast<int>(threadIdx.x); n < padded; n += static_cast<int>(blockDim.x)) {
+    if (n >= matrix.outputs) {
+      y[n] = 0.0F;
+      continue;
+    }
+    const float* own = weights + n * row.stride;
     const float bias = row.op.bias == nullptr ? 0.0F : row.op.bias[n];
     float total = sum_start(matrix, bias);
     for (int block = 0; block < matrix.inputs; block += kSumBlock) {
-      const int end = min(block + kSumBlock, matrix.inputs);
+      const int end = min(block + kSumBlock, row.padded_inputs);
       float sum = 0.0F;
 #pragma unroll 8
-      for (int k = block; k < end; ++k)
-        sum = __fmaf_rn(weights[n * row.stride + k], factor(matrix, x[k]), sum);
+      for (int k = block; k < end; k += 4) {
+        const float4 w = *reinterpret_cast<const float4*>(own + k);
+        const float4 inputs = *reinterpret_cast<const float4*>(x + k);
+        sum = __fmaf_rn(w.x, inputs.x, sum);
+        sum = __fmaf_rn(w.y, inputs.y, sum);
+        sum = __fmaf_rn(w.z, inputs.z, sum);
+        sum = __fmaf_rn(w.w, inputs.w, sum);
+      }
       total = __fadd_rn(total, sum);
     }
     float result = finished_sum(matrix, n, total, bias);
@@ -176,29 +220,27 @@ __device__ void run_operator(const ResidentOperator& row, const float* weights, 
 // Vectors of a block in shared memory.
 struct Shared {
   float* weights;   // of the operators
-  float* vectors;   // the frame, the state of each layer, two of the operators, the pooled one
+  float* vectors;   // the frame, the state of each layer, then kTailVectors
   int floats;
   __device__ float* vector(int index) const { return vectors + index * floats; }
 };
 
 // Scores, pooling and head, by the first block.
-__device__ void run_tail(const ResidentCall& call, const Shared& shared, std::size_t key,
-                         unsigned long long advanced, std::uint32_t number) {
-  float* state = shared.vector(call.layer_count);
-  float* work[2] = {shared.vector(call.layer_count + 1), shared.vector(call.layer_count + 2)};
+__device__ void run_tail(const ResidentCall& call, const Shared& shared, const Request& request) {
+  float* state = shared.vector(call.state.layer_count);
+  float* work[2] = {shared.vector(call.state.layer_count + 1), shared.vector(call.state.layer_count + 2)};
   const float* x = state;
-  const int units = call.layers[call.layer_count - 1].layer.units;
+  const int units = call.state.layers[call.state.layer_count - 1].layer.units;
   int next = 0;
   for (int i = 0; i < call.operator_count; ++i) {
     if (i == call.score_count && call.score_count > 0) {
-      const std::size_t window = call.carried ? 0 : (advanced + 1) % call.windows;
-      const std::size_t at = key * call.windows + window;
-      float* pooled = shared.vector(call.layer_count + 3);
+      const std::size_t at = std::size_t{request.key} * call.state.windows + request.window;
+      float* pooled = shared.vector(call.state.layer_count + 3);
       for (int n = static_cast<int>(threadIdx.x); n < units; n += static_cast<int>(blockDim.x)) {
-        const bool is_new = call.carried && advanced == 0;
-        Pooled own{is_new ? -kInfinity : __ldcg(call.maximum + at),
-                   is_new ? 0.0F : __ldcg(call.sum + at),
-                   is_new ? 0.0F : __ldcg(call.context + at * units + n)};
+        const bool is_new = request.advanced == 0;
+        Pooled own{is_new ? -kInfinity : __ldcg(call.state.maximum + at),
+                   is_new ? 0.0F : __ldcg(call.state.sum + at),
+                   is_new ? 0.0F : __ldcg(call.state.context + at * units + n)};
         attend(x[0], state[n], own);
         pooled[n] = pooled_value(own);
       }
@@ -206,7 +248,8 @@ __device__ void run_tail(const ResidentCall& call, const Shared& shared, std::si
       x = pooled;
     }
     const ResidentOperator& row = call.operators[i];
-    run_operator(row, shared.weights + row.weights_at, x, work[next],
+    run_operator(row, shared.weights + row.weights_at, x,
+                 shared.vector(call.state.layer_count + 4), work[next],
                  i + 1 == call.operator_count);
     x = work[next];
     next = 1 - next;
@@ -217,96 +260,103 @@ __device__ void run_tail(const ResidentCall& call, const Shared& shared, std::si
     Chunk answer{};
     for (int i = 0; i < kChunkFloats && c * kChunkFloats + i < outputs; ++i)
       answer.words[i] = __float_as_uint(x[c * kChunkFloats + i]);
-    answer.number = number;
-    __threadfence_system();
+    answer.number = request.number;
+    __threadfence();  // the projection is for kernels that start after the answer
     post_chunk(call.answers + c, answer);
   }
 }
 
-// The request of that number: its head, and the frame as layer 0 takes it in. A zero number: stop.
-struct Request {
-  std::uint32_t number;
-  std::uint32_t key;
-  std::uint32_t advanced;
-};
+// The request of that number, in every block of the cluster: its head, and the frame as layer 0
+// takes it in. The first block polls, so that the host's writes meet one reader.
 __device__ void await_request(const ResidentCall& call, std::uint32_t number, float* frame,
                               Request* request) {
-  for (int c = static_cast<int>(threadIdx.x); c < request_chunks(call.features);
+  cg::cluster_group cluster = cg::this_cluster();
+  const int ranks = static_cast<int>(cluster.num_blocks());
+  for (int c = static_cast<int>(threadIdx.x);
+       cluster.block_rank() == 0 && c < request_chunks(call.features);
        c += static_cast<int>(blockDim.x)) {
     Chunk seen = poll_chunk(call.requests + c);
     while (seen.number != number && seen.number != kStopNumber)
       seen = poll_chunk(call.requests + c);
     if (c == 0) {
-      *request = {seen.number == number ? number : 0, seen.words[0], seen.words[1]};
+      const Request found{seen.number == number ? number : 0, seen.words[0], seen.words[1],
+                          seen.words[2]};
+      for (int to = 0; to < ranks; ++to) *cluster.map_shared_rank(request, to) = found;
       if (seen.number != number) continue;
-      const unsigned long long* advanced = call.advanced + seen.words[0];
+      const unsigned long long* advanced = call.state.advanced + seen.words[0];
       while (static_cast<std::uint32_t>(steps_taken(advanced)) != seen.words[1]) __nanosleep(20);
       continue;
     }
 #pragma unroll
-    for (int i = 0; i < kChunkFloats; ++i)
-      if (const int k = (c - 1) * kChunkFloats + i; k < call.features)
-        frame[k] = factor(call.layers[0].layer.input, __uint_as_float(seen.words[i]));
+    for (int i = 0; i < kChunkFloats; ++i) {
+      const int k = (c - 1) * kChunkFloats + i;
+      if (k >= call.features) break;
+      const float x = factor(call.state.layers[0].layer.input, __uint_as_float(seen.words[i]));
+      for (int to = 0; to < ranks; ++to) cluster.map_shared_rank(frame, to)[k] = x;
+    }
   }
-  __syncthreads();
+  cluster.sync();
 }
 
-__global__ void __launch_bounds__(kThreadsMax, 1)
+// The operators' weights, in rows whose vectors lie in different banks.
+__device__ void load_operators(const ResidentCall& call, float* weights) {
+  for (int i = 0; i < call.operator_count; ++i) {
+    const ResidentOperator& row = call.operators[i];
+    const DeviceMatrix matrix = row.op.product;
+    for (int j = static_cast<int>(threadIdx.x); j < matrix.outputs * row.stride;
+         j += static_cast<int>(blockDim.x)) {
+      const int k = j % row.stride;
+      weights[row.weights_at + j] =
+          k < matrix.inputs ? weight_at(matrix, j / row.stride, k) : kNoWeight;
+    }
+  }
+}
+
+template <int ThreadsMax>
+__global__ void __launch_bounds__(ThreadsMax, 1)
     resident_kernel(const __grid_constant__ ResidentCall call) {
   extern __shared__ __align__(16) float memory[];
-  __shared__ Request request;
+  __shared__ Request shared_request;
   cg::cluster_group cluster = cg::this_cluster();
   const int rank = static_cast<int>(cluster.block_rank());
   const int ranks = static_cast<int>(cluster.num_blocks());
-  const Shared shared{memory + (call.layer_count + 4) * call.vector_floats, memory,
-                      call.vector_floats};
-  for (int i = static_cast<int>(threadIdx.x); i < (call.layer_count + 4) * call.vector_floats;
-       i += static_cast<int>(blockDim.x))
+  const int vector_floats = (call.state.layer_count + kTailVectors) * call.vector_floats;
+  const Shared shared{memory + vector_floats, memory, call.vector_floats};
+  for (int i = static_cast<int>(threadIdx.x); i < vector_floats; i += static_cast<int>(blockDim.x))
     memory[i] = 0.0F;
-  if (rank == 0) {
-    for (int i = 0; i < call.operator_count; ++i) {
-      const ResidentOperator& row = call.operators[i];
-      const int inputs = row.op.product.inputs;
-      for (int j = static_cast<int>(threadIdx.x); j < row.op.product.outputs * inputs;
-           j += static_cast<int>(blockDim.x))
-        shared.weights[row.weights_at + j / inputs * row.stride + j % inputs] =
-            weight_at(row.op.product, j);
-    }
-  }
+  if (rank == 0) load_operators(call, shared.weights);
   const Lane lane = lane_of(call, rank);
-  const ResidentLayer& own = call.layers[lane.layer];
-  const std::size_t output = static_cast<std::size_t>(lane.gate) * own.layer.units + lane.unit;
+  const DeviceMatrix& matrix = call.state.layers[lane.layer].layer.input;
   float weights[kSumBlock];
 #pragma unroll
   for (int k = 0; k < kSumBlock; ++k)
-    weights[k] = k < lane.count ? weight_at(own.layer.input, output * own.layer.input.inputs +
-                                                                 lane.first_k + k)
-                                : 0.0F;
+    weights[k] = lane.is_there && lane.first_k + k < matrix.inputs
+                     ? weight_at(matrix, lane.output, lane.first_k + k)
+                     : kNoWeight;
+  const int layer_count = call.state.layer_count;
+  float* projection = call.state.projection;
   cluster.sync();
   for (std::uint32_t number = 1;; ++number) {
-    await_request(call, number, shared.vector(0), &request);
+    await_request(call, number, shared.vector(0), &shared_request);
+    const Request request = shared_request;
     if (request.number == 0) return;
-    const std::size_t key = request.key;
-    const unsigned long long advanced = request.advanced;
-    DueState due = due_state(call, own, lane, key, advanced);
-    for (int l = 0; l < call.layer_count; ++l) {
+    const DueState due = due_state(call.state, lane, request);
+    for (int l = 0; l < layer_count; ++l) {
       if (lane.layer == l) {
-        const float part = product_of(weights, shared.vector(l) + lane.first_k, lane.count);
-        const float p = total_of(own, lane, part);
+        const float part = product_of(weights, shared.vector(l) + lane.first_k);
+        const float p = total_of(lane, call.layers[l].sum_blocks, part);
         if (l == 0 && lane.is_there && lane.block == 0)
-          call.projection[key * own.layer.width() + output] = p;
-        float hidden = cell_of(own, lane, p, due);
-        if (l + 1 < call.layer_count) hidden = factor(call.layers[l + 1].layer.input, hidden);
+          projection[std::size_t{request.key} * lane.width + lane.output] = p;
+        float hidden = cell_of(lane, p, due);
+        if (l + 1 < layer_count) hidden = factor(call.state.layers[l + 1].layer.input, hidden);
         // Each lane of a unit writes to other blocks of the cluster.
-        const bool unit_is_there = lane.unit < own.layer.units &&
-                                   lane.unit < (rank + 1) * own.units_per_block;
-        for (int to = lane.block * 4 + lane.gate; unit_is_there && to < ranks;
-             to += own.block_count * 4)
+        for (int to = lane.block * 4 + lane.gate; lane.unit_is_there && to < ranks;
+             to += lane.block_count * 4)
           cluster.map_shared_rank(shared.vector(l + 1), to)[lane.unit] = hidden;
       }
       cluster.sync();
     }
-    if (rank == 0) run_tail(call, shared, key, advanced, number);
+    if (rank == 0) run_tail(call, shared, request);
   }
 }
 
@@ -317,11 +367,11 @@ int round_up(int value, int to) { return (value + to - 1) / to * to; }
 Status plan_resident(const DeviceNetwork& network, ResidentPlan* plan) {
   ResidentCall& call = plan->call;
   const auto operator_count = network.scores.size() + network.head.size();
-  if (network.layers.size() > kResidentLayersMax || operator_count > kResidentOperatorsMax)
+  if (network.layers.size() > kStreamLayersMax || operator_count > kStreamOperatorsMax)
     return failed(StatusCode::kUnsupported, "%zu layers and %zu operators after them; at most %d "
                   "and %d are kept resident", network.layers.size(), operator_count,
-                  kResidentLayersMax, kResidentOperatorsMax);
-  call.layer_count = static_cast<int>(network.layers.size());
+                  kStreamLayersMax, kStreamOperatorsMax);
+  call.state.layer_count = static_cast<int>(network.layers.size());
   call.features = network.features;
   int widest = network.widest_operator();
   for (const DeviceLayer& layer : network.layers) {
@@ -334,12 +384,14 @@ Status plan_resident(const DeviceNetwork& network, ResidentPlan* plan) {
   for (const int size : {8, 16}) {
     plan->cluster_size = size;
     int warps = 0;
-    for (int l = 0; l < call.layer_count; ++l) {
+    for (int l = 0; l < call.state.layer_count; ++l) {
       ResidentLayer& own = call.layers[l];
-      own.layer = network.layers[l];
-      const int blocks = (own.layer.input.inputs + kSumBlock - 1) / kSumBlock;
+      const DeviceLayer& layer = network.layers[l];
+      call.state.layers[l].layer = layer;
+      const int blocks = (layer.input.inputs + kSumBlock - 1) / kSumBlock;
+      own.sum_blocks = blocks;
       own.block_count = blocks <= 2 ? blocks : 4;
-      own.units_per_block = (own.layer.units + size - 1) / size;
+      own.units_per_block = (layer.units + size - 1) / size;
       own.first_warp = warps;
       const int units_per_warp = 2 * (4 / own.block_count);
       warps += (own.units_per_block + units_per_warp - 1) / units_per_warp;
@@ -353,13 +405,15 @@ Status plan_resident(const DeviceNetwork& network, ResidentPlan* plan) {
   int floats = 0;
   for (const auto* chain : {&network.scores, &network.head}) {
     for (const DeviceOperator& op : *chain) {
-      const int stride = op.product.inputs | 1;
-      call.operators[call.operator_count++] = {op, floats, stride};
+      const int padded = round_up(op.product.inputs, 4);
+      const int stride = padded + (padded % 32 == 0 ? 4 : 0);
+      call.operators[call.operator_count++] = {op, floats, stride, padded};
       floats += op.product.outputs * stride;
     }
   }
   call.score_count = static_cast<int>(network.scores.size());
-  plan->shared_bytes = ((call.layer_count + 4) * call.vector_floats + floats) * sizeof(float);
+  plan->shared_bytes =
+      ((call.state.layer_count + kTailVectors) * call.vector_floats + floats) * sizeof(float);
   constexpr std::size_t kSharedMax = 220 * 1024;
   if (plan->shared_bytes > kSharedMax)
     return failed(StatusCode::kUnsupported, "its head and attention need %zu bytes of shared "
@@ -368,25 +422,16 @@ Status plan_resident(const DeviceNetwork& network, ResidentPlan* plan) {
 }
 
 Status start_resident(const ResidentPlan& plan, cudaStream_t stream) {
-  TOCSIN_CUDA_RETURN_IF_FAILED(cudaFuncSetAttribute(resident_kernel,
-                                                    cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                    static_cast<int>(plan.shared_bytes)));
-  TOCSIN_CUDA_RETURN_IF_FAILED(cudaFuncSetAttribute(
-      resident_kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
-  cudaLaunchConfig_t config = {};
-  config.gridDim = dim3(static_cast<unsigned>(plan.cluster_size));
-  config.blockDim = dim3(static_cast<unsigned>(plan.threads));
-  config.dynamicSmemBytes = plan.shared_bytes;
-  config.stream = stream;
-  cudaLaunchAttribute attribute = {};
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim.x = static_cast<unsigned>(plan.cluster_size);
-  attribute.val.clusterDim.y = 1;
-  attribute.val.clusterDim.z = 1;
-  config.attrs = &attribute;
-  config.numAttrs = 1;
-  TOCSIN_CUDA_RETURN_IF_FAILED(cudaLaunchKernelEx(&config, resident_kernel, plan.call));
-  return {};
+  const auto kernel =
+      plan.threads <= kThreadsFew ? resident_kernel<kThreadsFew> : resident_kernel<kThreadsMax>;
+  TOCSIN_CUDA_RETURN_IF_FAILED(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+  ClusterLaunch launch;
+  launch.grid = dim3(static_cast<unsigned>(plan.cluster_size));
+  launch.cluster = plan.cluster_size;
+  launch.threads = plan.threads;
+  launch.shared_bytes = plan.shared_bytes;
+  return launch_cluster(kernel, launch, plan.call, stream);
 }
 
 }  // namespace tocsin::cuda

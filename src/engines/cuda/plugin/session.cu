@@ -26,7 +26,7 @@ struct SessionImpl {
   float* host_windows = nullptr;  // pinned
   float* host_outputs = nullptr;
   float* windows = nullptr;              // [batch, steps, features]
-  std::vector<Planes> hidden;            // by layer; of the last one when it pools: [batch, steps]
+  std::vector<float*> hidden[2];         // by layer, [batch, units]; they take turns
   std::vector<float*> cells;             // by layer, [batch, units]
   float* sequence = nullptr;             // of the last layer, [batch, steps, units]; only to pool
   float* scores = nullptr;               // [batch, steps]
@@ -79,11 +79,10 @@ Status SessionImpl::allocate() {
   TOCSIN_CUDA_RETURN_IF_NOT_OK(memory.take(batch * output_count, &outputs));
   for (const DeviceLayer& layer : network.layers) {
     const auto units = static_cast<std::size_t>(layer.units);
-    Planes planes;
-    planes.stride = units;
-    TOCSIN_CUDA_RETURN_IF_NOT_OK(memory.take(batch * units, &planes.plane[0]));
-    TOCSIN_CUDA_RETURN_IF_NOT_OK(memory.take(batch * units, &planes.plane[1]));
-    hidden.push_back(planes);
+    for (std::vector<float*>& plane : hidden) {
+      plane.emplace_back();
+      TOCSIN_CUDA_RETURN_IF_NOT_OK(memory.take(batch * units, &plane.back()));
+    }
     cells.emplace_back();
     TOCSIN_CUDA_RETURN_IF_NOT_OK(memory.take(batch * units, &cells.back()));
   }
@@ -99,25 +98,24 @@ Status SessionImpl::allocate() {
 Status SessionImpl::enqueue_step(int step, std::size_t layer, int batch) {
   const DeviceLayer& own = network.layers[layer];
   const std::size_t features = network.features;
+  const std::size_t units = own.units;
+  const bool keeps_all = network.pools() && layer + 1 == network.layers.size();
   StepCall call;
   call.layer = own;
-  call.rows.is_first = step == 0;
   call.row_count = batch;
-  if (layer == 0) {
-    float* frames = windows + step * features;
-    call.input = {{frames, frames}, network.steps * features};
-  } else {
-    float* below = hidden[layer - 1].plane[(step + 1) % 2];
-    call.input = {{below, below}, hidden[layer - 1].stride};
+  if (layer == 0)
+    call.input = {windows + step * features, network.steps * features};
+  else
+    call.input = {hidden[(step + 1) % 2][layer - 1],
+                  static_cast<std::size_t>(network.layers[layer - 1].units)};
+  call.hidden = {hidden[step % 2][layer], units};
+  call.target = {hidden[(step + 1) % 2][layer], units};
+  if (keeps_all) {
+    call.hidden = {sequence + (step - 1) * static_cast<std::ptrdiff_t>(units),
+                   network.steps * units};
+    call.target = {sequence + step * units, network.steps * units};
   }
-  if (network.pools() && layer + 1 == network.layers.size()) {
-    const std::size_t units = own.units;
-    const int before = std::max(step - 1, 0);
-    call.hidden = {{sequence + before * units, sequence + step * units}, network.steps * units};
-  } else {
-    const Planes& planes = hidden[layer];
-    call.hidden = {{planes.plane[step % 2], planes.plane[(step + 1) % 2]}, planes.stride};
-  }
+  if (step == 0) call.hidden.data = nullptr;
   call.cell = cells[layer];
   return launch_step(call, stream);
 }
@@ -127,17 +125,16 @@ Status SessionImpl::enqueue(int batch) {
     for (std::size_t layer = 0; layer < network.layers.size(); ++layer)
       TOCSIN_CUDA_RETURN_IF_NOT_OK(enqueue_step(step, layer, batch));
   const auto units = static_cast<std::size_t>(network.last_layer().units);
-  ChainCall head{&network.head, {}, batch, {}, work, work_stride, outputs, true};
+  ChainCall head{&network.head, batch, {}, work, work_stride, outputs, true};
   if (network.pools()) {
-    const ChainCall chain{&network.scores, {}, batch * network.steps, {{sequence, sequence}, units},
-                          work, work_stride, scores, false};
+    const ChainCall chain{&network.scores, batch * network.steps, {sequence, units}, work,
+                          work_stride,     scores,                 false};
     TOCSIN_CUDA_RETURN_IF_NOT_OK(launch_chain(chain, stream));
     TOCSIN_CUDA_RETURN_IF_NOT_OK(launch_pool({scores, sequence, batch, network.steps,
                                               static_cast<int>(units), pooled}, stream));
-    head.x = {{pooled, pooled}, units};
+    head.x = {pooled, units};
   } else {
-    float* last = hidden.back().plane[network.steps % 2];
-    head.x = {{last, last}, units};
+    head.x = {hidden[network.steps % 2].back(), units};
   }
   return launch_chain(head, stream);
 }

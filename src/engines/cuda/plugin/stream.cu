@@ -26,8 +26,6 @@ struct StreamImpl {
   DeviceNetwork network;
   ResidentPlan plan;
   int device = 0;
-  bool carried = false;
-  int windows = 1;
   cudaStream_t resident = nullptr;
   cudaStream_t background = nullptr;
   Chunk* requests = nullptr;  // mapped host memory
@@ -38,29 +36,18 @@ struct StreamImpl {
   std::uint32_t key_capacity = 0;
   std::uint32_t number = 0;  // of the last request
   bool is_running = false;
-  std::vector<std::uint32_t> advanced;  // by key, as the device has or will have it
-  // On the device, by key.
-  unsigned long long* device_advanced = nullptr;
-  float* projection = nullptr;
-  std::vector<Planes> hidden;
-  std::vector<float*> cells;
-  std::vector<float*> due;
-  float* scores = nullptr;  // [kListKeys, windows]
-  float* work = nullptr;
-  std::size_t work_stride = 0;
-  float* maximum = nullptr;
-  float* sum = nullptr;
-  float* context = nullptr;
+  std::vector<std::uint64_t> advanced;  // by key, as the device has or will have it
+  AdvanceCall step;  // holds what is on the device by key
 
   ~StreamImpl();
   Status open(const Network& description, const StreamLimits& limits);
+  Status plan_advance(bool carried);
   Status allocate_states(std::uint32_t keys);
   Status reserve(std::uint32_t key_count);
   Status start();
   Status stop();
   Status post(std::uint32_t key, const float* frame);
   Status answer(float* outputs);
-  Status enqueue(const std::uint32_t* keys, int count);
   Status advance(const std::uint32_t* keys, std::uint32_t count);
 };
 
@@ -78,7 +65,6 @@ StreamImpl::~StreamImpl() {
 
 Status StreamImpl::open(const Network& description, const StreamLimits& limits) {
   device = limits.device;
-  carried = limits.carried;
   TOCSIN_CUDA_RETURN_IF_NOT_OK(use_device(device));
   int major = 0;
   TOCSIN_CUDA_RETURN_IF_FAILED(
@@ -87,14 +73,13 @@ Status StreamImpl::open(const Network& description, const StreamLimits& limits) 
     return failed(StatusCode::kUnsupported,
                   "windows in flight need clusters of blocks: compute capability 9.0 or later");
   TOCSIN_CUDA_RETURN_IF_NOT_OK(DeviceNetwork::load(description, memory, &network));
-  windows = carried ? 1 : network.steps;
-  TOCSIN_CUDA_RETURN_IF_NOT_OK(plan_resident(network, &plan));
   TOCSIN_CUDA_RETURN_IF_FAILED(cudaStreamCreateWithFlags(&resident, cudaStreamNonBlocking));
   TOCSIN_CUDA_RETURN_IF_FAILED(cudaStreamCreateWithFlags(&background, cudaStreamNonBlocking));
   const std::size_t request_bytes = request_chunks(network.features) * sizeof(Chunk);
   const std::size_t answer_bytes = chunk_count(network.output_count()) * sizeof(Chunk);
+  // Write-combined: the host's stores go out as whole lines and never wait for the GPU's reads.
   TOCSIN_CUDA_RETURN_IF_FAILED(cudaHostAlloc(reinterpret_cast<void**>(&requests), request_bytes,
-                                             cudaHostAllocMapped));
+                                             cudaHostAllocMapped | cudaHostAllocWriteCombined));
   TOCSIN_CUDA_RETURN_IF_FAILED(
       cudaHostAlloc(reinterpret_cast<void**>(&answers), answer_bytes, cudaHostAllocMapped));
   TOCSIN_CUDA_RETURN_IF_FAILED(cudaHostAlloc(reinterpret_cast<void**>(&lists),
@@ -102,17 +87,22 @@ Status StreamImpl::open(const Network& description, const StreamLimits& limits) 
                                              cudaHostAllocMapped));
   for (cudaEvent_t& event : list_done)
     TOCSIN_CUDA_RETURN_IF_FAILED(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-  hidden.resize(network.layers.size());
-  cells.resize(network.layers.size());
-  due.resize(network.layers.size());
-  if (network.pools()) {
-    const std::size_t list_rows = std::size_t{kListKeys} * windows;
-    work_stride = list_rows * network.widest_operator();
-    TOCSIN_CUDA_RETURN_IF_NOT_OK(memory.take(2 * work_stride, &work));
-    TOCSIN_CUDA_RETURN_IF_NOT_OK(memory.take(list_rows, &scores));
-  }
-  TOCSIN_CUDA_RETURN_IF_NOT_OK(load_kernels());
+  TOCSIN_CUDA_RETURN_IF_NOT_OK(plan_resident(network, &plan));
+  TOCSIN_CUDA_RETURN_IF_NOT_OK(plan_advance(limits.carried));
+  TOCSIN_CUDA_RETURN_IF_NOT_OK(load_advance());
   return reserve(1);
+}
+
+Status StreamImpl::plan_advance(bool carried) {
+  StreamState& state = step.state;
+  state = plan.call.state;  // its layers
+  state.windows = carried ? 1 : network.steps;
+  state.carried = carried;
+  step.score_count = static_cast<int>(network.scores.size());
+  std::copy(network.scores.begin(), network.scores.end(), step.scores);
+  if (!network.pools()) return {};
+  step.work_width = network.widest_operator();
+  return memory.take(advance_work_floats(kListKeys, state.windows, step.work_width), &step.work);
 }
 
 // Takes memory for `keys`; what there is of earlier keys moves with them.
@@ -126,24 +116,25 @@ Status StreamImpl::allocate_states(std::uint32_t keys) {
                                 cudaMemcpyDeviceToDevice),
                      "copy of the keys' states");
   };
-  const auto rows = static_cast<std::size_t>(windows);
-  TOCSIN_CUDA_RETURN_IF_NOT_OK(grow(1, &device_advanced));
-  TOCSIN_CUDA_RETURN_IF_NOT_OK(grow(network.layers[0].width(), &projection));
-  for (std::size_t l = 0; l < network.layers.size(); ++l) {
-    const DeviceLayer& layer = network.layers[l];
-    const auto units = static_cast<std::size_t>(layer.units);
-    hidden[l].stride = units;
-    TOCSIN_CUDA_RETURN_IF_NOT_OK(grow(rows * units, &hidden[l].plane[0]));
-    TOCSIN_CUDA_RETURN_IF_NOT_OK(grow(rows * units, &hidden[l].plane[1]));
-    if (layer.cell == CellKind::kLstm)
-      TOCSIN_CUDA_RETURN_IF_NOT_OK(grow(rows * units, &cells[l]));
-    TOCSIN_CUDA_RETURN_IF_NOT_OK(grow(layer.width(), &due[l]));
+  StreamState& state = step.state;
+  const auto rows = static_cast<std::size_t>(state.windows);
+  TOCSIN_CUDA_RETURN_IF_NOT_OK(grow(1, &state.advanced));
+  TOCSIN_CUDA_RETURN_IF_NOT_OK(grow(1, &state.finished));
+  TOCSIN_CUDA_RETURN_IF_NOT_OK(grow(network.layers[0].width(), &state.projection));
+  for (int l = 0; l < state.layer_count; ++l) {
+    StreamLayer& own = state.layers[l];
+    const auto units = static_cast<std::size_t>(own.layer.units);
+    TOCSIN_CUDA_RETURN_IF_NOT_OK(grow(rows * units, &own.hidden[0]));
+    TOCSIN_CUDA_RETURN_IF_NOT_OK(grow(rows * units, &own.hidden[1]));
+    if (own.layer.cell == CellKind::kLstm)
+      TOCSIN_CUDA_RETURN_IF_NOT_OK(grow(rows * units, &own.cell));
+    TOCSIN_CUDA_RETURN_IF_NOT_OK(grow(own.layer.width(), &own.due));
   }
   if (network.pools()) {
     const auto width = static_cast<std::size_t>(network.last_layer().units);
-    TOCSIN_CUDA_RETURN_IF_NOT_OK(grow(rows, &maximum));
-    TOCSIN_CUDA_RETURN_IF_NOT_OK(grow(rows, &sum));
-    TOCSIN_CUDA_RETURN_IF_NOT_OK(grow(rows * width, &context));
+    TOCSIN_CUDA_RETURN_IF_NOT_OK(grow(rows, &state.maximum));
+    TOCSIN_CUDA_RETURN_IF_NOT_OK(grow(rows, &state.sum));
+    TOCSIN_CUDA_RETURN_IF_NOT_OK(grow(rows * width, &state.context));
   }
   states = std::move(grown);
   key_capacity = keys;
@@ -158,21 +149,9 @@ Status StreamImpl::reserve(std::uint32_t key_count) {
   TOCSIN_CUDA_RETURN_IF_NOT_OK(
       allocate_states(std::max({key_count, 2 * key_capacity, kKeysMin})));
   advanced.resize(key_capacity);
-  ResidentCall& call = plan.call;
-  for (int l = 0; l < call.layer_count; ++l) {
-    call.layers[l].due = due[l];
-    call.layers[l].cell = cells[l];
-    call.layers[l].hidden = hidden[l];
-  }
-  call.windows = windows;
-  call.carried = carried;
-  call.advanced = device_advanced;
-  call.projection = projection;
-  call.maximum = maximum;
-  call.sum = sum;
-  call.context = context;
-  call.requests = requests;
-  call.answers = answers;
+  plan.call.state = step.state;
+  plan.call.requests = requests;
+  plan.call.answers = answers;
   TOCSIN_CUDA_RETURN_IF_FAILED(cudaDeviceSynchronize());
   return start();
 }
@@ -193,6 +172,7 @@ Status StreamImpl::stop() {
     volatile Chunk* chunk = requests + c;
     chunk->number = kStopNumber;
   }
+  _mm_sfence();
   return status_of(cudaStreamSynchronize(resident), "end of the resident kernel");
 }
 
@@ -208,13 +188,17 @@ Status StreamImpl::post(std::uint32_t key, const float* frame) {
                     _mm_set_epi32(static_cast<int>(number), static_cast<int>(d),
                                   static_cast<int>(b), static_cast<int>(a)));
   };
-  put(0, key, advanced[key], 0);
+  const std::uint64_t steps = advanced[key];
+  const auto windows = static_cast<std::uint64_t>(step.state.windows);
+  const auto due = step.state.carried ? 0 : static_cast<std::uint32_t>((steps + 1) % windows);
+  put(0, key, static_cast<std::uint32_t>(steps), due);
   for (int c = 0; c < chunk_count(network.features); ++c) {
     std::uint32_t words[kChunkFloats] = {};
     const int count = std::min(kChunkFloats, network.features - c * kChunkFloats);
     std::memcpy(words, frame + c * kChunkFloats, count * sizeof(float));
     put(1 + c, words[0], words[1], words[2]);
   }
+  _mm_sfence();
   return {};
 }
 
@@ -247,43 +231,6 @@ Status StreamImpl::answer(float* outputs) {
   return {};
 }
 
-Status StreamImpl::enqueue(const std::uint32_t* keys, int count) {
-  RowMap rows;
-  rows.keys = keys;
-  rows.advanced = device_advanced;
-  rows.windows = windows;
-  rows.carried = carried;
-  const int row_count = count * windows;
-  for (std::size_t l = 0; l < network.layers.size(); ++l) {
-    StepCall step{network.layers[l], rows, row_count, {}, nullptr, hidden[l], cells[l]};
-    if (l == 0)
-      step.projection = projection;
-    else
-      step.input = hidden[l - 1];
-    TOCSIN_CUDA_RETURN_IF_NOT_OK(launch_step(step, background));
-  }
-  if (network.pools()) {
-    TOCSIN_CUDA_RETURN_IF_NOT_OK(launch_chain({&network.scores, rows, row_count, hidden.back(),
-                                               work, work_stride, scores, false}, background));
-    TOCSIN_CUDA_RETURN_IF_NOT_OK(launch_attend({rows, row_count, scores, hidden.back(),
-                                                network.last_layer().units, maximum, sum, context},
-                                               background));
-  }
-  rows.is_due = true;
-  for (std::size_t l = 0; l < network.layers.size(); ++l) {
-    DenseCall dense;
-    dense.matrix = network.layers[l].recurrent;
-    dense.bias = network.layers[l].recurrent_bias;
-    dense.rows = rows;
-    dense.row_count = count;
-    dense.x = hidden[l];
-    dense.y = due[l];
-    dense.by_group = true;
-    TOCSIN_CUDA_RETURN_IF_NOT_OK(launch_dense(dense, background));
-  }
-  return launch_finish(keys, count, device_advanced, background);
-}
-
 Status StreamImpl::advance(const std::uint32_t* keys, std::uint32_t count) {
   const ProfilerRange range("tocsin advance");
   for (std::uint32_t first = 0; first < count; first += kListKeys) {
@@ -292,7 +239,9 @@ Status StreamImpl::advance(const std::uint32_t* keys, std::uint32_t count) {
     TOCSIN_CUDA_RETURN_IF_FAILED(cudaEventSynchronize(list_done[list]));
     std::uint32_t* target = lists + list * kListKeys;
     std::memcpy(target, keys + first, size * sizeof(std::uint32_t));
-    TOCSIN_CUDA_RETURN_IF_NOT_OK(enqueue(target, static_cast<int>(size)));
+    step.keys = target;
+    step.key_count = static_cast<int>(size);
+    TOCSIN_CUDA_RETURN_IF_NOT_OK(launch_advance(step, background));
     TOCSIN_CUDA_RETURN_IF_FAILED(cudaEventRecord(list_done[list], background));
     for (std::uint32_t i = 0; i < size; ++i) ++advanced[keys[first + i]];
   }
@@ -318,8 +267,8 @@ Status advance_keys(StreamImpl* stream, const std::uint32_t* keys, std::uint32_t
 
 Status reset_key(StreamImpl* stream, std::uint32_t key) {
   stream->advanced[key] = 0;
-  TOCSIN_CUDA_RETURN_IF_FAILED(cudaMemsetAsync(stream->device_advanced + key, 0,
-                                               sizeof(*stream->device_advanced),
+  TOCSIN_CUDA_RETURN_IF_FAILED(cudaMemsetAsync(stream->step.state.advanced + key, 0,
+                                               sizeof(*stream->step.state.advanced),
                                                stream->background));
   return status_of(cudaStreamSynchronize(stream->background), "reset of a key");
 }
