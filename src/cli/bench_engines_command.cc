@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/interruption.h"
 #include "cli/option_values.h"
+#include "cli/shape_file.h"
 #include "cli/text_table.h"
 #include "runtime/engine_bench.h"
 #include "runtime/engine_bench_report.h"
@@ -20,6 +21,7 @@ namespace {
 
 struct EngineBenchArguments {
   std::string model;
+  std::string shape;
   std::int64_t steps = 0;
   EngineBenchOptions options;
   double seconds = 1;
@@ -94,7 +96,10 @@ std::string report_text(const EngineBenchReport& report) {
 }
 
 ExitCode run_bench(EngineBenchArguments& arguments, const CommandContext& context) {
-  Result<BenchModel> model = open_bench_model(arguments.model, arguments.steps);
+  ShapeFile file;
+  Result<BenchModel> model = arguments.shape.empty()
+                                 ? open_bench_model(arguments.model, arguments.steps)
+                                 : file.write(arguments.shape, arguments.options.seed);
   if (!model.ok()) return report_error(model.error());
   const auto& precisions = arguments.options.precisions;
   if (precisions.empty() || std::ranges::find(precisions, Precision::kInt8) != precisions.end()) {
@@ -139,8 +144,11 @@ void add_bench_engines_command(CLI::App& bench, CommandContext& context) {
   CLI::App* command = bench.add_subcommand(
       "engines", "Every engine found on one model: answers checked, then timed in turns");
   EngineBenchOptions& options = arguments->options;
-  command->add_option("--model", arguments->model, "A model package's folder, or an ONNX file")
-      ->required();
+  CLI::Option_group* subject = command->add_option_group("", "What is measured");
+  subject->add_option("--model", arguments->model, "A model package's folder, or an ONNX file");
+  CLI::Option* shape = subject->add_option(
+      "--shape", arguments->shape, "S2x100, S3x200 or S4x1000: LSTM stacks with random weights");
+  subject->require_option(1);
   command->add_option("--batch", options.batches, "Windows a run (default: 1,32)")
       ->delimiter(',')
       ->check(CLI::Range(1, 4096));
@@ -156,7 +164,8 @@ void add_bench_engines_command(CLI::App& bench, CommandContext& context) {
       ->delimiter(',')
       ->transform(named_number(numbers_of(precisions())));
   command->add_option("--steps", arguments->steps, "Window length, where the model leaves it open")
-      ->check(CLI::Range(1, 4096));
+      ->check(CLI::Range(1, 4096))
+      ->excludes(shape);
   CLI::Option* seconds =
       command->add_option("--seconds", arguments->seconds, "Time for each row (default: 1)")
           ->check(number_in(0.001, 3600.0));

@@ -9,8 +9,8 @@
 #include "cli/command.h"
 #include "cli/interruption.h"
 #include "cli/option_values.h"
+#include "cli/shape_file.h"
 #include "cli/text_table.h"
-#include "engines/graph/shape_model.h"
 #include "runtime/last_step_bench.h"
 
 namespace tocsin {
@@ -49,36 +49,6 @@ std::string report_text(const LastStepBenchReport& report) {
   add("host jitter, nothing to do", report.jitter_ns);
   return figures.text() + "\n" + times.text();
 }
-
-// The model file of a shape lives as long as the command.
-class ShapeFile {
- public:
-  ShapeFile() = default;
-  ShapeFile(const ShapeFile&) = delete;
-  ShapeFile& operator=(const ShapeFile&) = delete;
-  ~ShapeFile() {
-    std::error_code ignored;
-    if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
-  }
-
-  Result<BenchModel> write(const std::string& name, std::uint64_t seed) {
-    TOCSIN_ASSIGN_OR_RETURN(const ModelShape shape, model_shape_of(name));
-    std::string folder = (std::filesystem::temp_directory_path() / "tocsin-shape-XXXXXX").string();
-    if (mkdtemp(folder.data()) == nullptr)
-      return Error(ErrorCode::kUnavailable, folder + ": could not be created");
-    folder_ = folder;
-    BenchModel model;
-    model.name = name;
-    model.onnx_path = folder + "/model.onnx";
-    model.steps = shape.steps;
-    model.activation_scales = std::make_shared<ActivationScales>(shape_model_scales(shape));
-    TOCSIN_RETURN_IF_ERROR(write_shape_model(shape, seed, model.onnx_path));
-    return model;
-  }
-
- private:
-  std::string folder_;
-};
 
 Result<LastStepBenchReport> measure(LastStepArguments& arguments, const CommandContext& context) {
   arguments.options.stop = &watch_interruption();

@@ -87,7 +87,7 @@ def includes_obey_the_layers(tree: SourceTree) -> Iterator[Problem]:
 
 @rule
 def headers_keep_third_parties_out(tree: SourceTree) -> Iterator[Problem]:
-    for path in tree.select(".h", ".cuh", under="src/"):
+    for path in tree.select(".h", under="src/"):  # a .cuh is for the CUDA plug-in's .cu files alone
         for line, name in cpp_text.includes(tree.text_of(path)):
             if name[0] == "<" and name[1:-1] not in _STANDARD_HEADERS:
                 yield Problem(path, line, f"{name} is a third party's; include it in a .cc file")

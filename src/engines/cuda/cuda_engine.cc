@@ -29,11 +29,10 @@ Status CudaEngine::usable() const {
                                               ", the plug-in is built for 9.0");
   const int built_for = (*library_)->plugin().runtime_version;
   if (gpu_->cuda_version < built_for)
-    return Error(ErrorCode::kUnavailable, "the NVIDIA driver " + gpu_->driver_version +
-                                              " runs CUDA " +
-                                              cuda_version_text(gpu_->cuda_version) +
-                                              ", the plug-in needs " +
-                                              cuda_version_text(built_for));
+    return Error(ErrorCode::kUnavailable,
+                 "the NVIDIA driver " + gpu_->driver_version + " runs CUDA " +
+                     cuda_version_text(gpu_->cuda_version) + ", the plug-in needs " +
+                     cuda_version_text(built_for));
   return {};
 }
 

@@ -14,7 +14,7 @@
 #include "engines/cuda/cuda_network.h"
 #include "engines/cuda/cuda_session.h"
 #include "engines/cuda/cuda_stream.h"
-#include "engines/native/stream_trial.h"
+#include "support/stream_trial.h"
 
 namespace tocsin {
 namespace {
@@ -132,45 +132,67 @@ class CudaOnGpu : public testing::Test {
   std::shared_ptr<const CudaLibrary> library_;
 };
 
-TEST_F(CudaOnGpu, WindowsHaveTheBitsOfTheReferenceInEveryPrecisionAndBatch) {
-  constexpr std::size_t kWidth = kSteps * kFeatures;
-  RandomFloats random(kSeed);
-  for (const Architecture& architecture : architectures()) {
-    if (is_refused(architecture)) continue;
-    for (const Mode& mode : modes()) {
-      const Graph graph = make_graph(architecture);
-      SessionOptions options = options_of(mode, graph);
-      options.steps = kSteps;
-      options.batch_max = 300;
-      const auto network = CudaNetwork::make(graph, options);
-      ASSERT_TRUE(network.ok()) << network.error().message();
-      auto session = CudaSession::load(library_, **network, options);
-      ASSERT_TRUE(session.ok()) << session.error().message();
-      FloatModel gpu(std::move(*session), kSteps);
-      auto reference = ReferenceSession::load(graph, options);
-      ASSERT_TRUE(reference.ok()) << reference.error().message();
-      FloatModel cpu(std::move(*reference), kSteps);
-      for (const std::int64_t batch : {1, 2, 7, 8, 9, 64, 65, 300}) {
-        gpu.set_batch(batch);
-        cpu.set_batch(batch);
-        const auto rows = static_cast<std::size_t>(batch);
-        std::vector<float> windows = random.vector(rows * kWidth, 2.0F);
-        if (rows > 2) {
-          windows[kWidth] = std::numeric_limits<float>::quiet_NaN();
-          windows[kWidth + 1] = std::numeric_limits<float>::infinity();
-        }
-        std::vector<float> expected(rows * 3);
-        std::vector<float> found(rows * 3, -1.0F);
-        ASSERT_TRUE(cpu.run(windows, expected));
-        ASSERT_TRUE(gpu.run(windows, found)) << gpu.session().error().message();
-        for (std::size_t i = 0; i < found.size(); ++i)
-          ASSERT_EQ(std::bit_cast<std::uint32_t>(found[i]),
-                    std::bit_cast<std::uint32_t>(expected[i]))
-              << architecture.name << " " << mode.name << " batch " << batch << " output " << i
-              << " seed " << kSeed;
+struct WindowTrial {
+  const Architecture& architecture;
+  const Mode& mode;
+  std::vector<std::int64_t> batches;
+};
+
+class CudaWindows : public CudaOnGpu {
+ protected:
+  void compare(const WindowTrial& trial) {
+    constexpr std::size_t kWidth = kSteps * kFeatures;
+    const Graph graph = make_graph(trial.architecture);
+    SessionOptions options = options_of(trial.mode, graph);
+    options.steps = kSteps;
+    options.batch_max = trial.batches.back();
+    const auto network = CudaNetwork::make(graph, options);
+    ASSERT_TRUE(network.ok()) << network.error().message();
+    auto session = CudaSession::load(library_, **network, options);
+    ASSERT_TRUE(session.ok()) << session.error().message();
+    FloatModel gpu(std::move(*session), kSteps);
+    auto reference = ReferenceSession::load(graph, options);
+    ASSERT_TRUE(reference.ok()) << reference.error().message();
+    FloatModel cpu(std::move(*reference), kSteps);
+    for (const std::int64_t batch : trial.batches) {
+      gpu.set_batch(batch);
+      cpu.set_batch(batch);
+      const auto rows = static_cast<std::size_t>(batch);
+      std::vector<float> windows = random_.vector(rows * kWidth, 2.0F);
+      if (rows > 2) {
+        windows[kWidth] = std::numeric_limits<float>::quiet_NaN();
+        windows[kWidth + 1] = std::numeric_limits<float>::infinity();
       }
+      std::vector<float> expected(rows * 3);
+      std::vector<float> found(rows * 3, -1.0F);
+      ASSERT_TRUE(cpu.run(windows, expected));
+      ASSERT_TRUE(gpu.run(windows, found)) << gpu.session().error().message();
+      for (std::size_t i = 0; i < found.size(); ++i)
+        ASSERT_EQ(std::bit_cast<std::uint32_t>(found[i]), std::bit_cast<std::uint32_t>(expected[i]))
+            << trial.architecture.name << " " << trial.mode.name << " batch " << batch << " output "
+            << i << " seed " << kSeed;
     }
   }
+
+  RandomFloats random_{kSeed};
+};
+
+TEST_F(CudaWindows, HaveTheBitsOfTheReferenceInEveryPrecisionAndBatch) {
+  for (const Architecture& architecture : architectures())
+    for (const Mode& mode : modes())
+      if (!is_refused(architecture))
+        compare({architecture, mode, {1, 2, 7, 8, 9, 33, 64, 65, 300}});
+}
+
+// Sums of more than one block, layers that fill a cluster, and one that does not fit it.
+TEST_F(CudaWindows, OfWideLayersHaveTheBitsOfTheReference) {
+  const std::vector<Architecture> wide = {{"lstm_128_attention", "LSTM", 1, 128, true, false, true},
+                                          {"gru_150", "GRU", 1, 150},
+                                          {"lstm_two_100", "LSTM", 2, 100},
+                                          {"lstm_two_300", "LSTM", 2, 300}};
+  for (const Architecture& architecture : wide)
+    for (const std::size_t mode : {0U, 2U, 3U})
+      compare({architecture, modes()[mode], {1, 5, 40, 100}});
 }
 
 TEST_F(CudaOnGpu, StreamsGiveTheBitsOfWholeWindowsWhateverHappens) {
@@ -196,6 +218,17 @@ TEST_F(CudaOnGpu, ThousandsOfKeysKeepTheBitsOfWholeWindows) {
   const TrialCounts counts =
       StreamTrial({load, architectures()[3], modes()[0], 8, 2'000, 60'000}).run();
   EXPECT_GT(counts.scored, 6'000U);
+}
+
+TEST_F(CudaOnGpu, StreamsOfWideLayersGiveTheBitsOfWholeWindows) {
+  const auto load = [this](const Graph& graph, const SessionOptions& options) {
+    return load_stream(graph, options);
+  };
+  const std::vector<Architecture> wide = {{"lstm_128_attention", "LSTM", 1, 128, true, false, true},
+                                          {"gru_two_150", "GRU", 2, 150},
+                                          {"lstm_three_200", "LSTM", 3, 200}};
+  for (const Architecture& architecture : wide)
+    EXPECT_GT(StreamTrial({load, architecture, modes()[0], 9, 3, 300}).run().scored, 30U);
 }
 
 TEST_F(CudaOnGpu, CarriedStatesAreThoseOfAllFramesSinceTheReset) {

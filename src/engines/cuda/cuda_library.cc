@@ -50,8 +50,9 @@ bool resolve(void* handle, const char* name, Function*& function) {
 Result<Nvml> open_nvml() {
   void* handle = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr)
-    return Error(ErrorCode::kUnavailable, "no NVIDIA driver is installed (libnvidia-ml.so.1 is not "
-                                          "to be found)");
+    return Error(ErrorCode::kUnavailable,
+                 "no NVIDIA driver is installed (libnvidia-ml.so.1 is not "
+                 "to be found)");
   Nvml nvml;
   const bool all = resolve(handle, "nvmlInit_v2", nvml.init) &&
                    resolve(handle, "nvmlShutdown", nvml.shutdown) &&
@@ -176,9 +177,10 @@ Result<std::shared_ptr<const CudaLibrary>> CudaLibrary::open(const LibraryLocati
   using Entry = const cuda::Plugin*();
   Entry* entry = nullptr;
   if (!resolve(handle, cuda::kPluginSymbol, entry))
-    return Error(ErrorCode::kUnavailable, "the library opened as Tocsin's CUDA plug-in has no "
-                                          "function " +
-                                              std::string(cuda::kPluginSymbol));
+    return Error(ErrorCode::kUnavailable,
+                 "the library opened as Tocsin's CUDA plug-in has no "
+                 "function " +
+                     std::string(cuda::kPluginSymbol));
   const cuda::Plugin* plugin = entry();
   std::string path = mapped_path(reinterpret_cast<const void*>(entry));
   if (plugin->version != cuda::kPluginVersion)

@@ -41,19 +41,21 @@ class CudaNetworkBuilder {
       : graph_(window.graph), facts_(window.facts), network_(network) {}
 
   Status build() {
-    TOCSIN_ASSIGN_OR_RETURN(const WindowNetwork found,
-                            find_window_network(graph_.graph(), facts_));
+    TOCSIN_ASSIGN_OR_RETURN(const WindowNetwork found, find_window_network(graph_.graph(), facts_));
     const Shape& window = facts(graph_.graph().inputs[0]).shape;
     if (found.layers.size() > kLayersMax || found.poolings.size() > 1)
       return unsupported("more than 16 layers, or more than one pooling");
     for (const NetworkLayer& layer : found.layers) TOCSIN_RETURN_IF_ERROR(add_layer(layer));
     if (found.tail.outputs.size() != 1) return unsupported("it has more than one output");
     TOCSIN_RETURN_IF_ERROR(add_tail(found));
-    network_.description_ = {
-        static_cast<std::uint32_t>(window[1]), static_cast<std::uint32_t>(window[2]),
-        network_.layers_.data(), static_cast<std::uint32_t>(network_.layers_.size()),
-        network_.scores_.data(), static_cast<std::uint32_t>(network_.scores_.size()),
-        network_.head_.data(), static_cast<std::uint32_t>(network_.head_.size())};
+    network_.description_ = {static_cast<std::uint32_t>(window[1]),
+                             static_cast<std::uint32_t>(window[2]),
+                             network_.layers_.data(),
+                             static_cast<std::uint32_t>(network_.layers_.size()),
+                             network_.scores_.data(),
+                             static_cast<std::uint32_t>(network_.scores_.size()),
+                             network_.head_.data(),
+                             static_cast<std::uint32_t>(network_.head_.size())};
     network_.signature_ = graph_.graph().signature;
     return {};
   }
@@ -115,13 +117,11 @@ class CudaNetworkBuilder {
     if (found.source.program || found.source.layer != before)
       return unsupported("the CUDA engine takes layers that read the frames or the layer before");
     const bool is_lstm = context.node().op_type == "LSTM";
-    TOCSIN_ASSIGN_OR_RETURN(const RecurrentShape shape,
-                            recurrent_shape(context, is_lstm ? 4 : 3));
+    TOCSIN_ASSIGN_OR_RETURN(const RecurrentShape shape, recurrent_shape(context, is_lstm ? 4 : 3));
     TOCSIN_RETURN_IF_ERROR(require_usual_cell(context, shape));
     if (!is_lstm && context.int_attribute("linear_before_reset", 0) == 0)
       return unsupported("the CUDA engine has no GRU with linear_before_reset = 0");
-    if (is_lstm && context.has_input(7))
-      return unsupported("the CUDA engine has no peepholes");
+    if (is_lstm && context.has_input(7)) return unsupported("the CUDA engine has no peepholes");
     cuda::Layer layer;
     layer.cell = is_lstm ? cuda::CellKind::kLstm : cuda::CellKind::kGru;
     layer.units = static_cast<std::uint32_t>(shape.units);
@@ -129,9 +129,8 @@ class CudaNetworkBuilder {
     using Factor = NodeContext::Factor;
     TOCSIN_ASSIGN_OR_RETURN(
         layer.input, matrix_of(gate_matrix(context, 1), context.product_options(Factor::kInput)));
-    TOCSIN_ASSIGN_OR_RETURN(
-        layer.recurrent,
-        matrix_of(gate_matrix(context, 2), context.product_options(Factor::kState)));
+    TOCSIN_ASSIGN_OR_RETURN(layer.recurrent, matrix_of(gate_matrix(context, 2),
+                                                       context.product_options(Factor::kState)));
     StepBias bias = step_bias(context, shape, is_lstm ? shape.width() : 2 * shape.units);
     layer.bias = keep(std::move(bias.input));
     if (!bias.recurrent.empty()) layer.recurrent_bias = keep(std::move(bias.recurrent));
@@ -269,9 +268,8 @@ class CudaNetworkBuilder {
       const auto values = c.values<float>();
       added.bias = keep({values.begin(), values.end()});
     }
-    TOCSIN_ASSIGN_OR_RETURN(
-        added.product,
-        matrix_of(view, context.product_options(NodeContext::Factor::kInput)));
+    TOCSIN_ASSIGN_OR_RETURN(added.product,
+                            matrix_of(view, context.product_options(NodeContext::Factor::kInput)));
     operators.push_back(added);
     return {};
   }
@@ -291,8 +289,7 @@ class CudaNetworkBuilder {
   CudaNetwork& network_;
 };
 
-Result<std::unique_ptr<CudaNetwork>> CudaNetwork::make(Graph graph,
-                                                       const SessionOptions& options) {
+Result<std::unique_ptr<CudaNetwork>> CudaNetwork::make(Graph graph, const SessionOptions& options) {
   try {
     TOCSIN_ASSIGN_OR_RETURN(PreparedWindow window, prepare_window(std::move(graph), options));
     std::unique_ptr<CudaNetwork> network(new CudaNetwork());

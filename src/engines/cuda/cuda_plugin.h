@@ -13,8 +13,8 @@ inline constexpr char kPluginSymbol[] = "tocsin_cuda_plugin";
 
 enum class StatusCode : std::uint8_t {
   kOk,
-  kNoDevice,      // no GPU, or a driver that is missing or too old
-  kUnsupported,   // this GPU or this network cannot be run
+  kNoDevice,     // no GPU, or a driver that is missing or too old
+  kUnsupported,  // this GPU or this network cannot be run
   kOutOfMemory,
   kDead,  // an error that stays (a fault in a kernel, a lost device): nothing works any more
 };
@@ -55,8 +55,8 @@ struct Layer {
 // One operator on a row: a product, then a vector added, then a function.
 enum class Activation : std::uint8_t { kNone, kTanh, kSigmoid, kRelu, kSoftmax };
 struct RowOperator {
-  Matrix product;               // outputs of 0: none
-  const float* bias = nullptr;  // where the sums start; null: +0
+  Matrix product;                // outputs of 0: none
+  const float* bias = nullptr;   // where the sums start; null: +0
   const float* added = nullptr;  // to the finished sums; null: none
   Activation activation = Activation::kNone;
 };
@@ -68,7 +68,7 @@ struct Network {
   std::uint32_t features = 0;
   const Layer* layers = nullptr;
   std::uint32_t layer_count = 0;
-  const RowOperator* scores = nullptr;  // from a state to its score
+  const RowOperator* scores = nullptr;     // from a state to its score
   std::uint32_t score_operator_count = 0;  // 0: no pooling
   const RowOperator* head = nullptr;
   std::uint32_t head_operator_count = 0;

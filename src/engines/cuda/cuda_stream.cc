@@ -13,10 +13,9 @@ Result<std::unique_ptr<WindowStream>> CudaStream::load(std::shared_ptr<const Cud
                                                        const SessionOptions& options) {
   const cuda::StreamLimits limits{0, options.carried};
   cuda::StreamImpl* impl = nullptr;
-  TOCSIN_RETURN_IF_ERROR(CudaLibrary::check(
-      library->plugin().open_stream(&network.description(), &limits, &impl)));
-  return std::unique_ptr<WindowStream>(
-      new CudaStream(std::move(library), impl, network, options));
+  TOCSIN_RETURN_IF_ERROR(
+      CudaLibrary::check(library->plugin().open_stream(&network.description(), &limits, &impl)));
+  return std::unique_ptr<WindowStream>(new CudaStream(std::move(library), impl, network, options));
 }
 
 CudaStream::CudaStream(std::shared_ptr<const CudaLibrary> library, cuda::StreamImpl* impl,

@@ -12,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-#include "engines/native/stream_trial.h"
+#include "support/stream_trial.h"
 
 namespace tocsin {
 namespace {

@@ -1,4 +1,5 @@
-// What stands in the plug-in's table of functions (cuda_plugin.h), and the ranges that profilers show.
+// What stands in the plug-in's table of functions (cuda_plugin.h), and the ranges that profilers
+// show.
 #pragma once
 
 #include <nvtx3/nvToolsExt.h>

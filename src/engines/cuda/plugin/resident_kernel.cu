@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engines/cuda/plugin/cells.cuh"
+#include "engines/cuda/plugin/cluster_barrier.cuh"
 #include "engines/cuda/plugin/cluster_launch.cuh"
 #include "engines/cuda/plugin/product_tile.cuh"
 #include "engines/cuda/plugin/resident_kernel.cuh"
@@ -18,6 +19,7 @@ namespace cg = cooperative_groups;
 constexpr int kThreadsFew = 256;
 constexpr int kThreadsMax = 384;
 constexpr int kThreadsMin = 128;
+constexpr int kSumBlocksMax = 4;
 // Two of the operators, the pooled state, and integers.
 constexpr int kTailVectors = 5;
 constexpr unsigned kAllLanes = 0xffffffffU;
@@ -57,6 +59,7 @@ struct Lane {
   int gate = 0;
   int block = 0;  // of the sum
   int block_count = 1;
+  int sum_blocks = 1;
   int unit = 0;
   int units = 0;
   int output = 0;  // of the layer's matrix
@@ -81,6 +84,7 @@ __device__ Lane lane_of(const ResidentCall& call, int rank) {
   const int index = static_cast<int>(threadIdx.x) % 32;
   const int eight = index / 8;
   lane.block_count = place.block_count;
+  lane.sum_blocks = place.sum_blocks;
   const int units_per_warp = 2 * (4 / lane.block_count);
   const int in_block = (warp - place.first_warp) * units_per_warp + eight / lane.block_count * 2 +
                        index / 4 % 2;
@@ -117,11 +121,15 @@ __device__ float product_of(const float (&weights)[kSumBlock], const float* x) {
 }
 
 // The total over the blocks of a sum, in order; the same in all lanes of a gate.
-__device__ float total_of(const Lane& lane, int block_count, float part) {
+__device__ float total_of(const Lane& lane, float part) {
   float total = lane.is_int8 ? 0.0F : lane.bias;
   const int first = static_cast<int>(threadIdx.x) % 32 - lane.block * 8;
-  for (int b = 0; b < block_count; ++b)
-    total = __fadd_rn(total, __shfl_sync(kAllLanes, part, first + b * 8));
+#pragma unroll
+  for (int b = 0; b < kSumBlocksMax; ++b) {
+    const int from = b < lane.block_count ? first + b * 8 : first;
+    const float with_block = __fadd_rn(total, __shfl_sync(kAllLanes, part, from));
+    total = b < lane.sum_blocks ? with_block : total;
+  }
   return lane.is_int8 ? __fmaf_rn(total, lane.output_scale, lane.bias) : total;
 }
 
@@ -150,23 +158,19 @@ __device__ DueState due_state(const StreamState& state, const Lane& lane, const 
 // The unit's new hidden state, in all of its lanes.
 __device__ float cell_of(const Lane& lane, float p, const DueState& due) {
   const int first = static_cast<int>(threadIdx.x) % 32 - lane.gate;
-  if (!lane.is_gru) {
-    const float sum = __fadd_rn(p, due.recurrent);
-    float pre[4];
-#pragma unroll
-    for (int g = 0; g < 4; ++g) pre[g] = __shfl_sync(kAllLanes, sum, first + g);
-    float cell = due.cell;
-    return lstm_cell(pre, lane.clip, cell);
-  }
-  float halves_p[3];
+  const float sum = __fadd_rn(p, due.recurrent);
+  float pre[4];
   float halves_r[3];
 #pragma unroll
-  for (int g = 0; g < 3; ++g) {
-    halves_p[g] = __shfl_sync(kAllLanes, p, first + g);
-    halves_r[g] = __shfl_sync(kAllLanes, due.recurrent, first + g);
-  }
-  // The lane beyond the gates reads no state of its own.
-  return gru_cell(halves_p, halves_r, lane.clip, __shfl_sync(kAllLanes, due.hidden, first));
+  for (int g = 0; g < 4; ++g) pre[g] = __shfl_sync(kAllLanes, lane.is_gru ? p : sum, first + g);
+#pragma unroll
+  for (int g = 0; g < 3; ++g) halves_r[g] = __shfl_sync(kAllLanes, due.recurrent, first + g);
+  // The lane beyond a GRU's gates has read no state of its own.
+  const float hidden = __shfl_sync(kAllLanes, due.hidden, first);
+  float cell = due.cell;
+  if (!lane.is_gru) return lstm_cell(pre, lane.clip, cell);
+  const float halves_p[3] = {pre[0], pre[1], pre[2]};
+  return gru_cell(halves_p, halves_r, lane.clip, hidden);
 }
 
 // One operator on the row `x` in shared memory, whose places beyond the inputs are +0; `integers`
@@ -228,7 +232,8 @@ struct Shared {
 // Scores, pooling and head, by the first block.
 __device__ void run_tail(const ResidentCall& call, const Shared& shared, const Request& request) {
   float* state = shared.vector(call.state.layer_count);
-  float* work[2] = {shared.vector(call.state.layer_count + 1), shared.vector(call.state.layer_count + 2)};
+  float* work[2] = {shared.vector(call.state.layer_count + 1),
+                    shared.vector(call.state.layer_count + 2)};
   const float* x = state;
   const int units = call.state.layers[call.state.layer_count - 1].layer.units;
   int next = 0;
@@ -261,30 +266,50 @@ __device__ void run_tail(const ResidentCall& call, const Shared& shared, const R
     for (int i = 0; i < kChunkFloats && c * kChunkFloats + i < outputs; ++i)
       answer.words[i] = __float_as_uint(x[c * kChunkFloats + i]);
     answer.number = request.number;
-    __threadfence();  // the projection is for kernels that start after the answer
     post_chunk(call.answers + c, answer);
   }
 }
 
-// The request of that number, in every block of the cluster: its head, and the frame as layer 0
-// takes it in. The first block polls, so that the host's writes meet one reader.
-__device__ void await_request(const ResidentCall& call, std::uint32_t number, float* frame,
-                              Request* request) {
-  cg::cluster_group cluster = cg::this_cluster();
-  const int ranks = static_cast<int>(cluster.num_blocks());
-  for (int c = static_cast<int>(threadIdx.x);
-       cluster.block_rank() == 0 && c < request_chunks(call.features);
+// What a block's warps wait for: the request and its frame, then the state of each layer.
+struct Arrivals {
+  ArrivalBarrier barriers[kStreamLayersMax + 1];
+  Request request;
+  std::uint32_t acknowledgement;
+};
+
+__device__ int request_bytes(const ResidentCall& call) {
+  return static_cast<int>(sizeof(Request)) + call.features * static_cast<int>(sizeof(float));
+}
+// Of the states of layer `layer`: to the first block alone, and with the acknowledgements of all
+// warps, where it is the last one.
+__device__ int state_bytes(const ResidentCall& call, int layer) {
+  const int words = call.state.layers[layer].layer.units;
+  if (layer + 1 < call.state.layer_count) return words * 4;
+  const auto warps = static_cast<int>(cg::this_cluster().num_blocks() * blockDim.x / 32);
+  return (words + warps) * 4;
+}
+
+// The first block polls, so that the host's writes meet one reader, and sends to all.
+__device__ void pass_request_on(const ResidentCall& call, std::uint32_t number, float* frame,
+                                Arrivals& arrivals) {
+  const int ranks = static_cast<int>(cg::this_cluster().num_blocks());
+  for (int c = static_cast<int>(threadIdx.x); c < request_chunks(call.features);
        c += static_cast<int>(blockDim.x)) {
     Chunk seen = poll_chunk(call.requests + c);
     while (seen.number != number && seen.number != kStopNumber)
       seen = poll_chunk(call.requests + c);
     if (c == 0) {
-      const Request found{seen.number == number ? number : 0, seen.words[0], seen.words[1],
-                          seen.words[2]};
-      for (int to = 0; to < ranks; ++to) *cluster.map_shared_rank(request, to) = found;
-      if (seen.number != number) continue;
-      const unsigned long long* advanced = call.state.advanced + seen.words[0];
-      while (static_cast<std::uint32_t>(steps_taken(advanced)) != seen.words[1]) __nanosleep(20);
+      const bool is_stop = seen.number != number;
+      const unsigned long long* advanced = call.state.advanced + (is_stop ? 0 : seen.words[0]);
+      while (!is_stop && static_cast<std::uint32_t>(steps_taken(advanced)) != seen.words[1])
+        __nanosleep(20);
+      for (int to = 0; to < ranks; ++to) {
+        Request& request = arrivals.request;
+        send_word(&request.number, is_stop ? 0 : number, arrivals.barriers[0], to);
+        send_word(&request.key, seen.words[0], arrivals.barriers[0], to);
+        send_word(&request.advanced, seen.words[1], arrivals.barriers[0], to);
+        send_word(&request.window, seen.words[2], arrivals.barriers[0], to);
+      }
       continue;
     }
 #pragma unroll
@@ -292,10 +317,9 @@ __device__ void await_request(const ResidentCall& call, std::uint32_t number, fl
       const int k = (c - 1) * kChunkFloats + i;
       if (k >= call.features) break;
       const float x = factor(call.state.layers[0].layer.input, __uint_as_float(seen.words[i]));
-      for (int to = 0; to < ranks; ++to) cluster.map_shared_rank(frame, to)[k] = x;
+      for (int to = 0; to < ranks; ++to) send(frame + k, x, arrivals.barriers[0], to);
     }
   }
-  cluster.sync();
 }
 
 // The operators' weights, in rows whose vectors lie in different banks.
@@ -316,7 +340,7 @@ template <int ThreadsMax>
 __global__ void __launch_bounds__(ThreadsMax, 1)
     resident_kernel(const __grid_constant__ ResidentCall call) {
   extern __shared__ __align__(16) float memory[];
-  __shared__ Request shared_request;
+  __shared__ Arrivals arrivals;
   cg::cluster_group cluster = cg::this_cluster();
   const int rank = static_cast<int>(cluster.block_rank());
   const int ranks = static_cast<int>(cluster.num_blocks());
@@ -334,30 +358,51 @@ __global__ void __launch_bounds__(ThreadsMax, 1)
                      ? weight_at(matrix, lane.output, lane.first_k + k)
                      : kNoWeight;
   const int layer_count = call.state.layer_count;
-  float* projection = call.state.projection;
+  const bool is_last = lane.layer + 1 == layer_count;
+  if (threadIdx.x == 0) {
+    for (int i = 0; i <= layer_count; ++i) arrivals.barriers[i].init();
+    arrivals.barriers[0].expect(request_bytes(call));
+    for (int l = 0; l < layer_count; ++l)
+      if (l + 1 < layer_count || rank == 0)
+        arrivals.barriers[l + 1].expect(state_bytes(call, l));
+  }
+  // Each layer's first thread has its barrier ready for the request after the one in progress.
+  const bool arms = lane.layer > 0 && static_cast<int>(threadIdx.x) ==
+                                          call.layers[lane.layer].first_warp * 32;
   cluster.sync();
   for (std::uint32_t number = 1;; ++number) {
-    await_request(call, number, shared.vector(0), &shared_request);
-    const Request request = shared_request;
-    if (request.number == 0) return;
+    const unsigned parity = (number - 1) % 2;
+    if (rank == 0) pass_request_on(call, number, shared.vector(0), arrivals);
+    arrivals.barriers[0].wait(parity);
+    if (threadIdx.x == 0) arrivals.barriers[0].expect(request_bytes(call));
+    const Request request = arrivals.request;
+    if (request.number == 0) break;
     const DueState due = due_state(call.state, lane, request);
-    for (int l = 0; l < layer_count; ++l) {
-      if (lane.layer == l) {
-        const float part = product_of(weights, shared.vector(l) + lane.first_k);
-        const float p = total_of(lane, call.layers[l].sum_blocks, part);
-        if (l == 0 && lane.is_there && lane.block == 0)
-          projection[std::size_t{request.key} * lane.width + lane.output] = p;
-        float hidden = cell_of(lane, p, due);
-        if (l + 1 < layer_count) hidden = factor(call.state.layers[l + 1].layer.input, hidden);
-        // Each lane of a unit writes to other blocks of the cluster.
-        for (int to = lane.block * 4 + lane.gate; lane.unit_is_there && to < ranks;
-             to += lane.block_count * 4)
-          cluster.map_shared_rank(shared.vector(l + 1), to)[lane.unit] = hidden;
-      }
-      cluster.sync();
-    }
-    if (rank == 0) run_tail(call, shared, request);
+    if (lane.layer > 0) arrivals.barriers[lane.layer].wait(parity);
+    if (arms) arrivals.barriers[lane.layer].expect(state_bytes(call, lane.layer - 1));
+    const float part = product_of(weights, shared.vector(lane.layer) + lane.first_k);
+    const float p = total_of(lane, part);
+    float hidden = cell_of(lane, p, due);
+    if (!is_last) hidden = factor(call.state.layers[lane.layer + 1].layer.input, hidden);
+    // Each lane of a unit sends to other blocks of the cluster.
+    for (int to = lane.block * 4 + lane.gate; lane.unit_is_there && to < (is_last ? 1 : ranks);
+         to += lane.block_count * 4)
+      send(shared.vector(lane.layer + 1) + lane.unit, hidden, arrivals.barriers[lane.layer + 1],
+           to);
+    if (lane.layer == 0 && lane.is_there && lane.block == 0)
+      call.state.projection[std::size_t{request.key} * lane.width + lane.output] = p;
+    __threadfence();  // the projection is for kernels that start after the answer
+    __syncwarp();
+    if (threadIdx.x % 32 == 0)
+      send_word(&arrivals.acknowledgement, 0U, arrivals.barriers[layer_count], 0);
+    if (rank != 0) continue;
+    arrivals.barriers[layer_count].wait(parity);
+    __syncthreads();
+    if (threadIdx.x == 0)
+      arrivals.barriers[layer_count].expect(state_bytes(call, layer_count - 1));
+    run_tail(call, shared, request);
   }
+  cluster.sync();  // nobody leaves while others still send to it
 }
 
 int round_up(int value, int to) { return (value + to - 1) / to * to; }
@@ -376,8 +421,9 @@ Status plan_resident(const DeviceNetwork& network, ResidentPlan* plan) {
   int widest = network.widest_operator();
   for (const DeviceLayer& layer : network.layers) {
     if (layer.input.inputs > kResidentInputsMax)
-      return failed(StatusCode::kUnsupported, "a layer with %d inputs; at most %d are kept resident",
-                    layer.input.inputs, kResidentInputsMax);
+      return failed(StatusCode::kUnsupported,
+                    "a layer with %d inputs; at most %d are kept resident", layer.input.inputs,
+                    kResidentInputsMax);
     widest = std::max({widest, layer.input.inputs, layer.units});
   }
   call.vector_floats = round_up(widest, kSumBlock);

@@ -1,5 +1,5 @@
-// The last step of a window, in a kernel that lives as long as its stream: a cluster of blocks holds
-// all input weights in registers, polls for frames, and answers into host memory.
+// The last step of a window, in a kernel that lives as long as its stream: a cluster of blocks
+// holds all input weights in registers, polls for frames, and answers into host memory.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,5 +1,6 @@
-// Whole windows in batches: one launch a step and layer, captured as a graph for batches of powers
-// of two; a batch runs in the smallest one that holds it, for rows do not meet.
+// Whole windows in batches: one launch, or one for each step and layer where the weights do not fit
+// a cluster or the batch is large. Captured as a graph for batches of powers of two; a batch runs
+// in the smallest graph that holds it, for rows do not meet.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 
 #include "engines/cuda/plugin/device_network.cuh"
 #include "engines/cuda/plugin/exports.cuh"
+#include "engines/cuda/plugin/window_kernel.cuh"
 
 namespace tocsin::cuda {
 
@@ -34,6 +36,8 @@ struct SessionImpl {
   float* work = nullptr;                 // of chains
   std::size_t work_stride = 0;
   float* outputs = nullptr;
+  WindowPlan window_plan;
+  bool fits_cluster = false;  // else a launch for each step and layer
   std::vector<Captured> captured;
 
   ~SessionImpl() {
@@ -59,6 +63,11 @@ Status SessionImpl::open(const Network& description, const SessionLimits& limits
   TOCSIN_CUDA_RETURN_IF_NOT_OK(DeviceNetwork::load(description, memory, &network));
   TOCSIN_CUDA_RETURN_IF_FAILED(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   TOCSIN_CUDA_RETURN_IF_NOT_OK(allocate());
+  fits_cluster = plan_windows(network, &window_plan);
+  if (fits_cluster) TOCSIN_CUDA_RETURN_IF_NOT_OK(find_clusters_at_once(&window_plan));
+  window_plan.call.windows = windows;
+  window_plan.call.sequence = sequence;
+  window_plan.call.last = hidden[network.steps % 2].back();
   for (std::uint32_t batch = 1;; batch *= 2) {
     TOCSIN_CUDA_RETURN_IF_NOT_OK(capture(std::min(batch, batch_max)));
     if (batch >= batch_max) break;
@@ -121,9 +130,13 @@ Status SessionImpl::enqueue_step(int step, std::size_t layer, int batch) {
 }
 
 Status SessionImpl::enqueue(int batch) {
-  for (int step = 0; step < network.steps; ++step)
-    for (std::size_t layer = 0; layer < network.layers.size(); ++layer)
-      TOCSIN_CUDA_RETURN_IF_NOT_OK(enqueue_step(step, layer, batch));
+  if (fits_cluster && takes(window_plan, batch)) {
+    TOCSIN_CUDA_RETURN_IF_NOT_OK(launch_windows(window_plan, batch, stream));
+  } else {
+    for (int step = 0; step < network.steps; ++step)
+      for (std::size_t layer = 0; layer < network.layers.size(); ++layer)
+        TOCSIN_CUDA_RETURN_IF_NOT_OK(enqueue_step(step, layer, batch));
+  }
   const auto units = static_cast<std::size_t>(network.last_layer().units);
   ChainCall head{&network.head, batch, {}, work, work_stride, outputs, true};
   if (network.pools()) {
@@ -145,8 +158,8 @@ Status SessionImpl::capture(std::uint32_t batch) {
       std::size_t{batch} * network.steps * network.features * sizeof(float);
   cudaMemcpyAsync(windows, host_windows, window_bytes, cudaMemcpyHostToDevice, stream);
   const Status enqueued = enqueue(static_cast<int>(batch));
-  cudaMemcpyAsync(host_outputs, outputs, std::size_t{batch} * network.output_count() * sizeof(float),
-                  cudaMemcpyDeviceToHost, stream);
+  const std::size_t output_bytes = std::size_t{batch} * network.output_count() * sizeof(float);
+  cudaMemcpyAsync(host_outputs, outputs, output_bytes, cudaMemcpyDeviceToHost, stream);
   cudaGraph_t graph = nullptr;
   const cudaError_t ended = cudaStreamEndCapture(stream, &graph);
   TOCSIN_CUDA_RETURN_IF_NOT_OK(enqueued);

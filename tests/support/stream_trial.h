@@ -36,13 +36,13 @@ struct Architecture {
 };
 
 inline ValueIndex weights(GraphBuilder& builder, RandomFloats& random, const std::string& name,
-                   Shape shape) {
+                          Shape shape) {
   const std::vector<float> values = random.vector(*checked_element_count(shape), 0.4F);
   return builder.floats(name, std::move(shape), values);
 }
 
 inline ValueIndex add_layer(GraphBuilder& builder, RandomFloats& random, const Architecture& a,
-                     ValueIndex x, std::int64_t inputs, const std::string& name) {
+                            ValueIndex x, std::int64_t inputs, const std::string& name) {
   const std::int64_t gates = a.cell == "LSTM" ? 4 : 3;
   std::vector<ValueIndex> all = {
       x, weights(builder, random, name + ".w", {1, gates * a.units, inputs}),
