@@ -247,7 +247,7 @@ Result<BlockHeader> decode_block_header(std::span<const std::byte> bytes) {
   header.first_time_ns = reader.little<std::int64_t>();
   header.last_time_ns = reader.little<std::int64_t>();
   reader.skip(sizeof(std::uint64_t));
-  const bool possible = reader.ok() && kind >= 1 && kind <= 4 &&
+  const bool possible = reader.ok() && kind >= 1 && kind <= 5 &&
                         header.stored_bytes <= kBlockRawBytesMax &&
                         header.raw_bytes <= kBlockRawBytesMax;
   if (!possible) return Error(ErrorCode::kDataLoss, "no block stands here");
@@ -359,6 +359,26 @@ bool decode_block_index(std::span<const std::byte> bytes, std::vector<BlockPlace
     for (InstrumentId& id : block.instruments) id = reader.little<InstrumentId>();
   }
   return reader.ok() && reader.left().empty();
+}
+
+void encode_block_end(const BlockContent& content, std::span<const BlockPlace> blocks,
+                      std::string_view source_error, std::vector<std::byte>& out) {
+  std::vector<std::byte> part;
+  out.clear();
+  if (!source_error.empty()) put_text(out, source_error.substr(0, kRecordingTextBytesMax));
+  encode_block_content(content, part);
+  put(out, static_cast<std::uint32_t>(part.size()));
+  out.insert(out.end(), part.begin(), part.end());
+  encode_block_index(blocks, part);
+  out.insert(out.end(), part.begin(), part.end());
+}
+
+bool decode_block_end(std::span<const std::byte> bytes, BlockKind kind, BlockContent& content,
+                      std::string& source_error) {
+  WireReader reader(bytes);
+  source_error = kind == BlockKind::kFailed ? take_text(reader) : std::string();
+  const auto part = reader.take(reader.little<std::uint32_t>());
+  return reader.ok() && decode_block_content(part, 0, content);
 }
 
 struct BlockCodec::State {

@@ -47,7 +47,8 @@ enum class BlockKind : std::uint8_t {
   kBooks = 1,   // the books as events, for a replay that begins with this segment
   kEvents = 2,  // what the source yielded
   kEnd = 3,     // the segment is complete: an index of its blocks; another segment follows
-  kLast = 4     // the same of the last segment: the recording is complete
+  kLast = 4,    // the same of the last segment: the recording is complete
+  kFailed = 5   // the same, of a source that ended with an error: its text stands in front
 };
 
 // What stands in front of a block's bytes.
@@ -104,6 +105,14 @@ struct BlockPlace {
 };
 void encode_block_index(std::span<const BlockPlace> blocks, std::vector<std::byte>& out);
 bool decode_block_index(std::span<const std::byte> bytes, std::vector<BlockPlace>& blocks);
+
+// The content of an end block before compression: the source's error where it ended with one
+// (kFailed), what else it had to say, and the index.
+void encode_block_end(const BlockContent& content, std::span<const BlockPlace> blocks,
+                      std::string_view source_error, std::vector<std::byte>& out);
+// The same back, without the index. False: the bytes are not such a content.
+bool decode_block_end(std::span<const std::byte> bytes, BlockKind kind, BlockContent& content,
+                      std::string& source_error);
 
 // zstd, with a context that is used again.
 class BlockCodec {

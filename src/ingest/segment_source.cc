@@ -199,6 +199,11 @@ Result<bool> SegmentSource::next_block() {
       if (at_ != bytes_.size()) return fault("bytes stand behind the end block");
       if (segment_ + 1 == segments_.size()) {
         if (!is_last_) return fault("the recording goes on in a segment that is missing");
+        if (!source_error_.empty()) {
+          return Error(
+              ErrorCode::kDataLoss,
+              "the recording is whole, but its source ended with an error: " + source_error_);
+        }
         return false;
       }
       if (is_last_) return fault("the recording ends here, yet another segment stands behind it");
@@ -212,9 +217,9 @@ Result<bool> SegmentSource::next_block() {
     if (header.kind == BlockKind::kBooks && !wants_books_) continue;
     if (!codec_.decompress(stored, header.raw_bytes, raw_))
       return fault("the block before this place cannot be unpacked");
-    if (header.kind == BlockKind::kEnd || header.kind == BlockKind::kLast) {
-      is_last_ = header.kind == BlockKind::kLast;
-      TOCSIN_RETURN_IF_ERROR(take_end(raw_));
+    if (header.kind >= BlockKind::kEnd) {
+      is_last_ = header.kind != BlockKind::kEnd;
+      TOCSIN_RETURN_IF_ERROR(take_end(header.kind));
       continue;
     }
     if (!decode_block_content(raw_, header.event_count, content_))
@@ -226,11 +231,9 @@ Result<bool> SegmentSource::next_block() {
   }
 }
 
-Status SegmentSource::take_end(std::span<const std::byte> raw) {
+Status SegmentSource::take_end(BlockKind kind) {
   ended_ = true;
-  WireReader reader(raw);
-  const auto content = reader.take(reader.little<std::uint32_t>());
-  if (!decode_block_content(content, 0, content_))
+  if (!decode_block_end(raw_, kind, content_, source_error_))
     return fault("the end block before this place does not hold what it should");
   event_ = 0;
   change_ = 0;

@@ -66,7 +66,7 @@ class SegmentSource final : public Source {
   // The next block of events into content_; false: there is none anymore.
   Result<bool> next_block();
   Result<BlockHeader> read_block(std::span<const std::byte>& stored);
-  Status take_end(std::span<const std::byte> raw);
+  Status take_end(BlockKind kind);
   void take_account(const SourceAccount& account);
   void apply_changes(std::uint64_t record);
   bool take_batch(EventBatch& batch);
@@ -82,6 +82,7 @@ class SegmentSource final : public Source {
   std::uint32_t block_ = 0;         // the number of the last block that was read
   bool ended_ = false;              // the loaded segment's end block has been read
   bool is_last_ = false;            // and it was the recording's
+  std::string source_error_;        // what the recorded source ended with; empty: its end
   bool wants_books_ = false;        // of the loaded segment: the replay begins with it
   Digest last_hash_{};              // of the last block read, or of the header
   std::uint64_t bytes_before_ = 0;  // of the segments before

@@ -1,5 +1,5 @@
 // Any bytes as a segment; and, with the hashes that would have kept them out put right, as the
-// content of its blocks: the first byte chooses.
+// content of its blocks, or of the end block of a failed source: the first byte chooses.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -10,8 +10,9 @@
 
 namespace {
 
-// A segment with one block of `raw`, and an end block that says nothing.
-std::vector<std::byte> segment_around(std::span<const std::byte> raw, std::uint8_t event_count) {
+// A segment with a block of `raw` of each of these kinds.
+std::vector<std::byte> segment_around(std::span<const std::byte> raw, std::uint8_t event_count,
+                                      std::span<const tocsin::BlockKind> kinds) {
   using namespace tocsin;
   std::vector<std::byte> bytes = encode_recording_header({.source_name = "fuzz", .format = "none"});
   Digest hash = decode_recording_header(bytes)->hash;
@@ -22,12 +23,18 @@ std::vector<std::byte> segment_around(std::span<const std::byte> raw, std::uint8
   header.event_count = event_count;
   header.raw_bytes = static_cast<std::uint32_t>(raw.size());
   header.stored_bytes = static_cast<std::uint32_t>(stored.size());
-  hash = encode_block(header, stored, hash, bytes);
-  header.kind = BlockKind::kLast;
-  header.number = 2;
-  encode_block(header, stored, hash, bytes);
+  header.number = 0;
+  for (const BlockKind kind : kinds) {
+    header.kind = kind;
+    ++header.number;
+    hash = encode_block(header, stored, hash, bytes);
+  }
   return bytes;
 }
+
+constexpr tocsin::BlockKind kEventsAndEnd[] = {tocsin::BlockKind::kEvents,
+                                               tocsin::BlockKind::kLast};
+constexpr tocsin::BlockKind kFailedEnd[] = {tocsin::BlockKind::kFailed};
 
 }  // namespace
 
@@ -36,7 +43,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::span<const std::byte> bytes = std::as_bytes(std::span(data, size)).subspan(2);
   std::vector<std::byte> wrapped;
   if (data[0] != 0) {
-    wrapped = segment_around(bytes, data[1]);
+    wrapped = data[0] == 1 ? segment_around(bytes, data[1], kEventsAndEnd)
+                           : segment_around(bytes, data[1], kFailedEnd);
     bytes = wrapped;
   }
   if (bytes.data() == nullptr) return 0;

@@ -76,9 +76,10 @@ class Recording {
                              clock_.monotonic_time_ns() - opened_time_ns_ >= kBlockDurationNsMax;
     return stands_long ? close_block() : Status();
   }
-  Status finish() {
+  Status finish(const Status& end) {
     TOCSIN_RETURN_IF_ERROR(close_block());
-    return writer_.finish(account_of(source_), source_.instruments());
+    return writer_.finish(account_of(source_), source_.instruments(),
+                          end.ok() ? std::string_view() : end.error().message());
   }
   const SegmentWriterCounters& written() const { return writer_.counters(); }
 
@@ -121,7 +122,7 @@ Result<RecordReport> record_source(Source& source, const SegmentWriterOptions& o
     if (hooks.on_progress && reads % kRecordsBetweenProgress == 0)
       hooks.on_progress({source.progress(), source.counters().events});
   }
-  TOCSIN_RETURN_IF_ERROR(recording.finish());
+  TOCSIN_RETURN_IF_ERROR(recording.finish(report.end));
   report.written = recording.written();
   report.source = source.counters();
   report.instruments = source.instruments().size();

@@ -82,14 +82,18 @@ bool same_counters(const SourceCounters& a, const SourceCounters& b) {
 }
 
 // Orders of two instruments, one a record; odd ones are of the second. Its process dies at a
-// record if it is told so.
+// record if it is told so; with `failure` it ends with an error of this text.
 class TwoBooksSource final : public Source {
  public:
-  explicit TwoBooksSource(std::uint64_t record_count, std::uint64_t dies_at = UINT64_MAX)
-      : record_count_(record_count), dies_at_(dies_at) {}
+  explicit TwoBooksSource(std::uint64_t record_count, std::uint64_t dies_at = UINT64_MAX,
+                          std::string_view failure = {})
+      : record_count_(record_count),
+        dies_at_(dies_at),
+        error_(failure.empty() ? ErrorCode::kOk : ErrorCode::kDataLoss, failure) {}
   SourceStatus next(EventBatch& batch) noexcept override {
     batch.clear();
-    if (counters_.records == record_count_) return SourceStatus::kEnd;
+    if (counters_.records == record_count_)
+      return error_.message().empty() ? SourceStatus::kEnd : SourceStatus::kError;
     if (++counters_.records == dies_at_) ::raise(SIGKILL);
     MarketEvent event;
     event.record = counters_.records;
@@ -122,8 +126,18 @@ class TwoBooksSource final : public Source {
   SourceCounters counters_;
   std::vector<Instrument> instruments_{
       {"EVEN"}, {"ODD", 1'000, 2'000, 3, 4, ModifyPriority::kLostUnlessDecreased}};
-  Error error_{ErrorCode::kOk, ""};
+  Error error_;
 };
+
+std::vector<char> content_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write_content(const std::string& path, std::span<const char> content) {
+  std::ofstream(path, std::ios::binary)
+      .write(content.data(), static_cast<std::streamsize>(content.size()));
+}
 
 class RecorderTest : public testing::Test {
  protected:
@@ -301,6 +315,25 @@ TEST_F(RecorderTest, KeepsWhatIsKnownOfAnInstrument) {
   EXPECT_EQ(odd.modify_priority, ModifyPriority::kLostUnlessDecreased);
 }
 
+TEST_F(RecorderTest, TellsTheErrorThatItsSourceEndedWith) {
+  for (const std::uint64_t segment_bytes : {UINT64_MAX, std::uint64_t{1}}) {
+    TwoBooksSource source(2'000, UINT64_MAX, "cut off at byte 4711");
+    record(source, segment_bytes, 500);
+    for (const Played& played : {replay(), replay(std::int64_t{1'600'000})}) {
+      EXPECT_EQ(played.error,
+                "the recording is whole, but its source ended with an error: cut off at byte 4711");
+      EXPECT_EQ(played.counters.records, 2'000U);
+    }
+    EXPECT_EQ(replay().events.size(), 2'000U);
+    // Of the end alone: what is damaged before it is told first.
+    std::vector<char> cut = content_of(segment(1));
+    cut.pop_back();
+    write_content(segment(1), cut);
+    EXPECT_EQ(replay().error.find("its source ended"), std::string::npos);
+    std::filesystem::remove_all(folder_);
+  }
+}
+
 TEST_F(RecorderTest, GivesOnlyTheSymbolsAskedFor) {
   TwoBooksSource source(2'000);
   record(source);
@@ -317,16 +350,6 @@ TEST_F(RecorderTest, RefusesAFolderThatHoldsARecording) {
   const auto again = record_source(source, options(), clock_, {});
   ASSERT_FALSE(again.ok());
   EXPECT_EQ(again.error().code(), ErrorCode::kAlreadyExists);
-}
-
-std::vector<char> content_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-void write_content(const std::string& path, std::span<const char> content) {
-  std::ofstream(path, std::ios::binary)
-      .write(content.data(), static_cast<std::streamsize>(content.size()));
 }
 
 TEST_F(RecorderTest, FindsEveryFlippedByteAndKeepsWhatStandsBefore) {

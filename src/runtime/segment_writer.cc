@@ -149,20 +149,12 @@ Status SegmentWriter::close_block(const SourceAccount& account,
 }
 
 Status SegmentWriter::end_segment(BlockKind kind, const SourceAccount& account,
-                                  std::span<const Instrument> instruments) {
+                                  std::span<const Instrument> instruments,
+                                  std::string_view source_error) {
   TOCSIN_ASSERT(!has_open_block());
   note_instruments(instruments, last_record_);
   content_.account = account;
-  std::vector<std::byte> content;
-  encode_block_content(content_, content);
-  std::vector<std::byte> index;
-  encode_block_index(places_, index);
-  raw_.resize(sizeof(std::uint32_t));
-  const auto size = static_cast<std::uint32_t>(content.size());
-  for (std::size_t i = 0; i < raw_.size(); ++i)
-    raw_[i] = static_cast<std::byte>(size >> (8 * i) & 0xFFU);
-  raw_.insert(raw_.end(), content.begin(), content.end());
-  raw_.insert(raw_.end(), index.begin(), index.end());
+  encode_block_end(content_, places_, source_error, raw_);
   TOCSIN_RETURN_IF_ERROR(write_block(kind, raw_));
   return file_->sync();
 }
@@ -170,7 +162,7 @@ Status SegmentWriter::end_segment(BlockKind kind, const SourceAccount& account,
 Status SegmentWriter::begin_segment(const SourceAccount& account,
                                     std::span<const Instrument> instruments,
                                     std::vector<MarketEvent> books) {
-  TOCSIN_RETURN_IF_ERROR(end_segment(BlockKind::kEnd, account, instruments));
+  TOCSIN_RETURN_IF_ERROR(end_segment(BlockKind::kEnd, account, instruments, {}));
   TOCSIN_RETURN_IF_ERROR(open_segment());
   content_.events = std::move(books);
   note_instruments(instruments, 0);
@@ -179,9 +171,10 @@ Status SegmentWriter::begin_segment(const SourceAccount& account,
   return write_block(BlockKind::kBooks, raw_);
 }
 
-Status SegmentWriter::finish(const SourceAccount& account,
-                             std::span<const Instrument> instruments) {
-  TOCSIN_RETURN_IF_ERROR(end_segment(BlockKind::kLast, account, instruments));
+Status SegmentWriter::finish(const SourceAccount& account, std::span<const Instrument> instruments,
+                             std::string_view source_error) {
+  const BlockKind kind = source_error.empty() ? BlockKind::kLast : BlockKind::kFailed;
+  TOCSIN_RETURN_IF_ERROR(end_segment(kind, account, instruments, source_error));
   return sync_folder(options_.folder);
 }
 

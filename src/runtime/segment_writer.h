@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -52,8 +53,10 @@ class SegmentWriter {
   // events of the last record. No block may be open.
   Status begin_segment(const SourceAccount& account, std::span<const Instrument> instruments,
                        std::vector<MarketEvent> books);
-  // Completes the recording. No block may be open.
-  Status finish(const SourceAccount& account, std::span<const Instrument> instruments);
+  // Completes the recording. No block may be open. `source_error`: what the source ended with, if
+  // not with its end.
+  Status finish(const SourceAccount& account, std::span<const Instrument> instruments,
+                std::string_view source_error);
 
   const SegmentWriterCounters& counters() const noexcept { return counters_; }
 
@@ -62,7 +65,7 @@ class SegmentWriter {
 
   Status open_segment();
   Status end_segment(BlockKind kind, const SourceAccount& account,
-                     std::span<const Instrument> instruments);
+                     std::span<const Instrument> instruments, std::string_view source_error);
   Status write_block(BlockKind kind, std::span<const std::byte> raw);
   void note_instrument(InstrumentId id, const Instrument& instrument, std::uint64_t record);
   void note_instruments(std::span<const Instrument> instruments, std::uint64_t record);
