@@ -1,12 +1,15 @@
 // A venue on a loopback port, for tests of live sources: a WebSocket that sends messages to whoever
-// has subscribed, and breaks off where it is told to; pages over HTTP from the same moment.
+// has subscribed, and breaks off where it is told to; pages over HTTP from the same moment. Both
+// plain or over TLS.
 #pragma once
 
 #include <atomic>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/websocket.hpp>
+#include <boost/beast/websocket/ssl.hpp>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -34,16 +37,16 @@ class ReplayingServer {
     std::function<std::vector<std::string>()> greeting;
     // Called under the lock for the content of a page.
     std::function<std::string()> page;
+    // Holds the certificate that wss and https answer with; null: ws and http. Outlives the server.
+    boost::asio::ssl::context* tls = nullptr;
   };
 
   explicit ReplayingServer(Script script)
       : script_(std::move(script)),
         acceptor_(context_, {boost::asio::ip::make_address("127.0.0.1"), 0}),
         pages_(context_, {boost::asio::ip::make_address("127.0.0.1"), 0}),
-        feed_thread_(
-            [this] { serve(acceptor_, [this](Socket socket) { feed(std::move(socket)); }); }),
-        page_thread_(
-            [this] { serve(pages_, [this](Socket socket) { answer(std::move(socket)); }); }) {}
+        feed_thread_([this] { serve(acceptor_, [this](auto& stream) { feed(stream); }); }),
+        page_thread_([this] { serve(pages_, [this](auto& stream) { answer(stream); }); }) {}
   ~ReplayingServer() {
     stopping_ = true;
     for (const auto& port : {acceptor_.local_endpoint(), pages_.local_endpoint()}) {
@@ -53,8 +56,12 @@ class ReplayingServer {
     }
   }
 
-  std::string feed_url() const { return "ws://127.0.0.1:" + port_of(acceptor_) + "/stream"; }
-  std::string page_url() const { return "http://127.0.0.1:" + port_of(pages_) + "/depth"; }
+  std::string feed_url() const {
+    return (script_.tls != nullptr ? "wss" : "ws") + place_of(acceptor_) + "/stream";
+  }
+  std::string page_url() const {
+    return (script_.tls != nullptr ? "https" : "http") + place_of(pages_) + "/depth";
+  }
   bool all_sent() const { return position_ >= script_.messages.size(); }
   std::size_t connection_count() const { return connection_count_; }
   std::string last_subscription() const {
@@ -66,8 +73,8 @@ class ReplayingServer {
   using Socket = boost::asio::ip::tcp::socket;
   using Acceptor = boost::asio::ip::tcp::acceptor;
 
-  static std::string port_of(const Acceptor& acceptor) {
-    return std::to_string(acceptor.local_endpoint().port());
+  static std::string place_of(const Acceptor& acceptor) {
+    return "://127.0.0.1:" + std::to_string(acceptor.local_endpoint().port());
   }
 
   template <typename Handle>
@@ -78,17 +85,23 @@ class ReplayingServer {
       acceptor.accept(socket, error);
       if (error || stopping_) continue;
       try {
-        handle(std::move(socket));
+        socket.set_option(boost::asio::ip::tcp::no_delay(true));
+        if (script_.tls == nullptr) {
+          handle(socket);
+        } else {
+          boost::asio::ssl::stream<Socket&> stream(socket, *script_.tls);
+          stream.handshake(boost::asio::ssl::stream_base::server);
+          handle(stream);
+        }
       } catch (const std::exception&) {
         // The client went away: the next one is waited for.
       }
     }
   }
 
-  void feed(Socket socket) {
-    namespace websocket = boost::beast::websocket;
-    socket.set_option(boost::asio::ip::tcp::no_delay(true));
-    websocket::stream<Socket> stream(std::move(socket));
+  template <typename Stream>
+  void feed(Stream& connection) {
+    boost::beast::websocket::stream<Stream&> stream(connection);
     stream.accept();
     boost::beast::flat_buffer buffer;
     stream.read(buffer);
@@ -117,7 +130,7 @@ class ReplayingServer {
     }
     // The venue has fallen silent; the connection stands until the client goes.
     while (!stopping_) {
-      if (stream.next_layer().available() > 0) {
+      if (connection.lowest_layer().available() > 0) {
         buffer.consume(buffer.size());
         stream.read(buffer);
       }
@@ -131,18 +144,19 @@ class ReplayingServer {
     return text;
   }
 
-  void answer(Socket socket) {
+  template <typename Stream>
+  void answer(Stream& stream) {
     namespace http = boost::beast::http;
     boost::beast::flat_buffer buffer;
     http::request<http::empty_body> request;
-    http::read(socket, buffer, request);
+    http::read(stream, buffer, request);
     http::response<http::string_body> response(http::status::ok, 11);
     {
       const std::scoped_lock lock(mutex_);
       response.body() = script_.page();
     }
     response.prepare_payload();
-    http::write(socket, response);
+    http::write(stream, response);
     ++page_count_;
   }
 
