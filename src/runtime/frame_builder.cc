@@ -2,7 +2,14 @@
 // each stage is timed by two clock readings however many events the update has.
 #include "runtime/frame_builder.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
 #include <utility>
+
+#include "config/yaml_reader.h"
+#include "telemetry/logger.h"
 
 namespace tocsin {
 
@@ -125,6 +132,24 @@ OracleCounters FrameBuilder::oracle_counters() const noexcept {
     sum.snapshots += counters.snapshots;
   }
   return sum;
+}
+
+void warn_of_absent_leaders(std::span<const LeaderPair> leaders,
+                            std::span<const Instrument> instruments) {
+  std::vector<std::string_view> known;
+  for (const Instrument& instrument : instruments) known.emplace_back(instrument.symbol);
+  for (const LeaderPair& pair : leaders) {
+    for (const std::string* symbol : {&pair.symbol, &pair.leader}) {
+      if (std::find(known.begin(), known.end(), *symbol) != known.end()) continue;
+      const std::string_view nearest = nearest_name(*symbol, known);
+      log_warning(fmt::format(
+          "leader pair {}:{}: the source has no instrument {}, so that features of leaders are "
+          "0; {}",
+          pair.symbol, pair.leader, *symbol,
+          nearest.empty() ? "`tocsin inspect` lists a file's symbols"
+                          : fmt::format("did you mean {}?", nearest)));
+    }
+  }
 }
 
 }  // namespace tocsin

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -87,5 +88,10 @@ class FrameBuilder {
   BookCounters counters_;
   std::vector<InstrumentId> wrong_books_;  // not taken yet
 };
+
+// Once all instruments are known: warns of each that is named as leader or follower and is none of
+// them, misspelt or of another file.
+void warn_of_absent_leaders(std::span<const LeaderPair> leaders,
+                            std::span<const Instrument> instruments);
 
 }  // namespace tocsin

@@ -54,6 +54,7 @@ Result<FrameExportReport> export_frames(const FrameExportOptions& options, const
   }
   TOCSIN_RETURN_IF_ERROR(writer->finish());
   warn_of_absent_symbols(options.source, source->counters());
+  warn_of_absent_leaders(options.leaders, source->instruments());
   if (status == SourceStatus::kError) report.end = source->error();
   if (status == SourceStatus::kEvents)
     report.end = Error(ErrorCode::kCancelled, "interrupted; the frames up to here are written");

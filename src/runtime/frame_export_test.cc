@@ -29,6 +29,7 @@
 #include "scoring/window_scorer.h"
 #include "support/catalogue_package.h"
 #include "support/data_path.h"
+#include "telemetry/log_capture.h"
 
 namespace tocsin {
 namespace {
@@ -276,6 +277,26 @@ TEST(FrameExport, WritesTheFeaturesThatAreAskedForInTheirOrder) {
   std::filesystem::remove(path);
   EXPECT_EQ(frame_file_format_of("a.npz"), FrameFileFormat::kNpz);
   EXPECT_EQ(frame_file_format_of("npz"), FrameFileFormat::kCsv);
+}
+
+TEST(FrameExport, WarnsOfLeadersThatTheFileDoesNotHave) {
+  const std::string path = temporary_path("frame_export_leaders.csv");
+  const LogCapture log;
+  const auto exported = [&](const LeaderPair& pair) {
+    EXPECT_TRUE(export_frames({.source = lobster_sample(),
+                               .output = {path, FrameFileFormat::kCsv},
+                               .features = {"leader_move"},
+                               .leaders = {pair}},
+                              SystemClock(), [](auto) {})
+                    .ok());
+    std::filesystem::remove(path);
+    return log.lines();
+  };
+  EXPECT_TRUE(exported({"AAPL", "AAPL"}).empty());
+  const std::vector<std::string> lines = exported({"AAPL", "AAPLE"});
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_NE(lines[0].find("no instrument AAPLE"), std::string::npos) << lines[0];
+  EXPECT_NE(lines[0].find("did you mean AAPL?"), std::string::npos) << lines[0];
 }
 
 TEST(FrameExport, SaysWhichFileCannotBeWritten) {

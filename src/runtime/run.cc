@@ -478,6 +478,7 @@ Result<RunSummary> run(const RunConfig& config, const RunHooks& hooks, Clock& cl
   const std::int64_t wall_ns = clock.monotonic_time_ns() - start_ns;
   RunSummary summary = summarise(config, *state, pipeline, sinks);
   warn_of_absent_symbols(config.source.file, summary.input);
+  warn_of_absent_leaders(config.source.leaders, state->source->instruments());
   summary.end = outcome.end;
   summary.error_code = outcome.error_code;
   summary.error = outcome.error;
