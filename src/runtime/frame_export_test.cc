@@ -27,6 +27,7 @@
 #include "runtime/pipeline.h"
 #include "scoring/failure_capsule.h"
 #include "scoring/window_scorer.h"
+#include "sinks/file_size_limit.h"
 #include "support/catalogue_package.h"
 #include "support/data_path.h"
 
@@ -276,6 +277,19 @@ TEST(FrameExport, WritesTheFeaturesThatAreAskedForInTheirOrder) {
   std::filesystem::remove(path);
   EXPECT_EQ(frame_file_format_of("a.npz"), FrameFileFormat::kNpz);
   EXPECT_EQ(frame_file_format_of("npz"), FrameFileFormat::kCsv);
+}
+
+TEST(FrameExport, AFullDiskLeavesNoFile) {
+  const FileSourceOptions source = binance_sample();
+  for (const FrameFileFormat format : {FrameFileFormat::kCsv, FrameFileFormat::kNpz}) {
+    const std::string path = temporary_path("full");
+    const FileSizeLimit full(5'000);
+    const Result<FrameExportReport> report =
+        export_frames({.source = source, .output = {path, format}}, SystemClock(), [](auto) {});
+    ASSERT_FALSE(report.ok());
+    EXPECT_EQ(report.error().code(), ErrorCode::kResourceExhausted);
+    EXPECT_FALSE(std::filesystem::exists(path));
+  }
 }
 
 TEST(FrameExport, SaysWhichFileCannotBeWritten) {
