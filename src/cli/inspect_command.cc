@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "base/readable_time.h"
 #include "cli/command.h"
 #include "cli/file_options.h"
 #include "cli/interruption.h"

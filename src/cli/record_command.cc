@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/file_options.h"
 #include "cli/interruption.h"
+#include "cli/option_values.h"
 #include "cli/text_table.h"
 #include "ingest/segment_source.h"
 #include "runtime/recorder.h"
@@ -13,6 +14,10 @@
 
 namespace tocsin {
 namespace {
+
+// Every segment begins with all the books: smaller ones would hold little else.
+constexpr std::uint64_t kSegmentBytesLeast = std::uint64_t{64} << 10;
+constexpr std::uint64_t kSegmentBytesMost = std::uint64_t{1} << 40;
 
 struct RecordArguments {
   FileArguments file;
@@ -60,7 +65,10 @@ Result<RecordReport> record(const RecordArguments& arguments, const CommandConte
     options.format = feed_format_name(format);
   }
   TOCSIN_ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, open_source(config, context.clock));
-  return record_source(*source, options, context.clock, hooks);
+  TOCSIN_ASSIGN_OR_RETURN(RecordReport report,
+                          record_source(*source, options, context.clock, hooks));
+  warn_of_absent_symbols(config.file, report.source);
+  return report;
 }
 
 ExitCode run_record(const RecordArguments& arguments, const CommandContext& context) {
@@ -87,8 +95,10 @@ void add_record_command(CLI::App& app, CommandContext& context) {
   command->add_option("--config", arguments->config,
                       "A run's configuration: its source is recorded, also a live one");
   command->add_option("-o,--output", arguments->output, "Folder for the recording")->required();
-  command->add_option("--segment-bytes", arguments->segment_bytes,
-                      "A segment ends behind so many bytes (default: 64 MiB)");
+  command
+      ->add_option("--segment-bytes", arguments->segment_bytes,
+                   "A segment ends behind so many bytes (default: 64 MiB)")
+      ->check(number_in(kSegmentBytesLeast, kSegmentBytesMost));
   command->add_flag("--json", arguments->json, "Print the report as JSON and nothing else");
   command->footer(
       "Example:\n  tocsin record data/samples/binance_usdm_btcusdt/btcusdt_20240808.gz --output "

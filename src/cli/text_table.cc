@@ -2,7 +2,6 @@
 #include "cli/text_table.h"
 
 #include <fmt/format.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cctype>
@@ -80,19 +79,6 @@ std::string readable_duration(std::int64_t duration_ns) {
   if (duration_ns < 1'000'000) return fmt::format("{:.2f} us", ns / 1e3);
   if (duration_ns < kNanosPerSecond) return fmt::format("{:.2f} ms", ns / 1e6);
   return fmt::format("{:.2f} s", ns / 1e9);
-}
-
-std::string readable_time(std::int64_t time_ns) {
-  constexpr std::int64_t kSecondsPerDay = 86'400;
-  const std::int64_t seconds = time_ns / kNanosPerSecond;
-  const std::int64_t millis = time_ns % kNanosPerSecond / 1'000'000;
-  const time_t value = seconds;
-  tm utc{};
-  ::gmtime_r(&value, &utc);
-  const std::string clock =
-      fmt::format("{:02}:{:02}:{:02}.{:03}", utc.tm_hour, utc.tm_min, utc.tm_sec, millis);
-  if (seconds < kSecondsPerDay) return clock;
-  return fmt::format("{}-{:02}-{:02} {}", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, clock);
 }
 
 }  // namespace tocsin

@@ -29,7 +29,5 @@ std::string equal_of_compared(std::uint64_t equal, std::uint64_t compared);
 std::string readable_path(const std::string& path);
 // Nanoseconds in the unit that reads best: "850 ns", "12.3 us", "4.56 ms", "1.20 s".
 std::string readable_duration(std::int64_t duration_ns);
-// "2024-08-08 23:54:16.299" in UTC; times below one day are since midnight: "09:30:00.004".
-std::string readable_time(std::int64_t time_ns);
 
 }  // namespace tocsin

@@ -260,6 +260,13 @@ Result<std::unique_ptr<Source>> make_line_decoder(std::unique_ptr<ByteStream> st
 Result<std::unique_ptr<Source>> open_file_source(const FileSourceOptions& options) {
   const FolderFormat* folder = folder_row_that_fits(options.path);
   if (folder == nullptr && options.format.has_value()) folder = folder_row_of(*options.format);
+  const bool is_recording = folder != nullptr && folder->format == FeedFormat::kRecording;
+  if (options.from_time_ns.has_value() && !is_recording) {
+    return Error(ErrorCode::kInvalidArgument,
+                 options.path +
+                     ": only a recording can be begun from a time (--from, "
+                     "source.from_time_ns): make one with tocsin record");
+  }
   if (folder != nullptr) {
     if (options.format.value_or(folder->format) == folder->format) return folder->open(options);
     return other_format(options.path, *options.format, folder->name);

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "base/readable_time.h"
 #include "ingest/decoders.h"
 #include "ingest/wire_reader.h"
 
@@ -99,11 +100,7 @@ Result<std::unique_ptr<Source>> SegmentSource::over(std::vector<std::span<const 
 Status SegmentSource::start() {
   std::size_t first = 0;
   if (options_.from_time_ns.has_value()) {
-    for (std::size_t i = 1; i < segments_.size(); ++i) {
-      TOCSIN_ASSIGN_OR_RETURN(const std::optional<std::int64_t> time_ns, first_time_of(i));
-      if (!time_ns.has_value() || *time_ns > *options_.from_time_ns) break;
-      first = i;
-    }
+    TOCSIN_ASSIGN_OR_RETURN(first, segment_from(*options_.from_time_ns));
   }
   // A replay that begins in the middle has no header before its first one to compare with.
   segment_ = first;
@@ -112,16 +109,44 @@ Status SegmentSource::start() {
   return load(first);
 }
 
-Result<std::optional<std::int64_t>> SegmentSource::first_time_of(std::size_t segment_index) {
+// The last segment that begins at or before a time, which must lie within the recording.
+Result<std::size_t> SegmentSource::segment_from(std::int64_t time_ns) {
+  const auto refuse = [&](std::string_view where, std::int64_t event_time_ns) {
+    return Error(ErrorCode::kInvalidArgument, segments_[segment_].name + ": to begin from " +
+                                                  readable_time(time_ns) + ": that is " +
+                                                  std::string(where) + " event of the recording, " +
+                                                  readable_time(event_time_ns));
+  };
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < segments_.size(); ++i) {
+    TOCSIN_ASSIGN_OR_RETURN(const std::optional<TimeSpan> first, times_of(i, 1));
+    if (i == 0 && first.has_value() && time_ns < first->begin_ns)
+      return refuse("before the first", first->begin_ns);
+    if (i > 0 && (!first.has_value() || time_ns < first->begin_ns)) return found;
+    found = i;
+  }
+  TOCSIN_ASSIGN_OR_RETURN(const std::optional<TimeSpan> last, times_of(found, SIZE_MAX));
+  if (last.has_value() && time_ns > last->end_ns) return refuse("after the last", last->end_ns);
+  return found;
+}
+
+// Of its first `blocks_max` blocks of events, up to a damaged one; nothing if there is none.
+Result<std::optional<SegmentSource::TimeSpan>> SegmentSource::times_of(std::size_t segment_index,
+                                                                       std::size_t blocks_max) {
   segment_ = segment_index;
   TOCSIN_RETURN_IF_ERROR(load(segment_index));
-  for (;;) {
+  std::optional<TimeSpan> span;
+  for (std::size_t blocks = 0; blocks < blocks_max;) {
     std::span<const std::byte> stored;
     const Result<BlockHeader> header = read_block(stored);
-    if (!header.ok()) return std::optional<std::int64_t>();
-    if (header->kind == BlockKind::kEvents) return std::optional(header->first_time_ns);
-    if (header->kind != BlockKind::kBooks) return std::optional<std::int64_t>();
+    if (!header.ok() || header->kind >= BlockKind::kEnd) break;
+    if (header->kind != BlockKind::kEvents) continue;
+    ++blocks;
+    if (!span.has_value()) span = {header->first_time_ns, header->last_time_ns};
+    span->begin_ns = std::min(span->begin_ns, header->first_time_ns);
+    span->end_ns = std::max(span->end_ns, header->last_time_ns);
   }
+  return span;
 }
 
 Error SegmentSource::fault(std::string_view what) const {

@@ -27,8 +27,8 @@ std::string source_name_of(const std::string& path);
 
 struct SegmentSourceOptions {
   std::vector<std::string> symbols;  // empty: all
-  // Begins with the last segment that begins at or before this time, by its books; absent: with the
-  // first one.
+  // Begins with the last segment that begins at or before this time, by its books; a time outside
+  // the recording is refused; absent: with the first one.
   std::optional<std::int64_t> from_time_ns;
 };
 
@@ -61,8 +61,12 @@ class SegmentSource final : public Source {
   Status start();
   Status load(std::size_t segment_index);
   Status check_order(const ReadHeader& read) const;
-  // The time of the segment's first event; nothing if it holds none that can be read.
-  Result<std::optional<std::int64_t>> first_time_of(std::size_t segment_index);
+  struct TimeSpan {
+    std::int64_t begin_ns = 0;  // the least exchange time
+    std::int64_t end_ns = 0;    // the greatest
+  };
+  Result<std::size_t> segment_from(std::int64_t time_ns);
+  Result<std::optional<TimeSpan>> times_of(std::size_t segment_index, std::size_t blocks_max);
   // The next block of events into content_; false: there is none anymore.
   Result<bool> next_block();
   Result<BlockHeader> read_block(std::span<const std::byte>& stored);

@@ -14,6 +14,7 @@
 #include <boost/beast/ssl.hpp>
 #include <boost/beast/websocket.hpp>
 #include <boost/beast/websocket/ssl.hpp>
+#include <charconv>
 #include <deque>
 
 namespace tocsin {
@@ -39,7 +40,7 @@ Result<Url> parse_url(const std::string& text, std::string_view plain, std::stri
   const auto refuse = [&] {
     return Error(ErrorCode::kInvalidArgument, "\"" + text + "\": expected " + std::string(plain) +
                                                   "://HOST[:PORT]/… or " + std::string(tls) +
-                                                  "://…");
+                                                  "://…, the port from 1 to 65535");
   };
   const std::size_t mark = text.find("://");
   if (mark == std::string::npos) return refuse();
@@ -54,8 +55,10 @@ Result<Url> parse_url(const std::string& text, std::string_view plain, std::stri
   const std::size_t colon = std::min(place.rfind(':'), place.size());
   url.host = place.substr(0, colon);
   url.port = colon == place.size() ? (url.is_tls ? "443" : "80") : place.substr(colon + 1);
-  const bool has_port = !url.port.empty() && url.port.size() <= 5 &&
-                        url.port.find_first_not_of("0123456789") == std::string::npos;
+  std::uint16_t port = 0;
+  const char* end = url.port.data() + url.port.size();
+  const auto [after, error] = std::from_chars(url.port.data(), end, port);
+  const bool has_port = error == std::errc() && after == end && port != 0;
   const bool is_clean = text.find_first_of(" \t\r\n") == std::string::npos;
   if (url.host.empty() || !has_port || !is_clean) return refuse();
   return url;

@@ -22,7 +22,8 @@ std::string refusal_of(const WebSocketSourceOptions& options) {
 
 TEST(WebSocketSource, RefusesWhatCannotWork) {
   for (const std::string url :
-       {"", "http://x", "ws://", "ws://host:port/", "wss://host:1234567/", "ws://a b/"})
+       {"", "http://x", "ws://", "ws://host:port/", "wss://host:1234567/", "ws://a b/",
+        "ws://host:65536/", "ws://host:0/", "ws://host:/", "ws://host:+80/"})
     EXPECT_NE(refusal_of(options_for(url)).find("expected ws://HOST"), std::string::npos) << url;
   auto binary = options_for("ws://127.0.0.1:1/");
   binary.feed.format = FeedFormat::kItch50;

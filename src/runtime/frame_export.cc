@@ -23,6 +23,36 @@ Status check_output(const FrameExportOptions& options) {
   return {};
 }
 
+// Frame after frame, from the source's first record to its last or the first error of writing.
+Status write_frames(const FrameExportOptions& options, FrameBuilder& builder, Source& source,
+                    FrameWriter& writer, FrameExportReport& report,
+                    const std::function<void(const Progress&)>& on_progress) {
+  EventBatch batch;
+  FeatureFrame frame;
+  SourceStatus status = SourceStatus::kEvents;
+  const auto stopped = [&options] {
+    return options.stop != nullptr && options.stop->load(std::memory_order_relaxed);
+  };
+  while (!stopped() && (status = source.next(batch)) == SourceStatus::kEvents) {
+    StageDurations durations;
+    for (std::size_t index = 0; builder.next_frame(batch, index, frame, durations);) {
+      TOCSIN_RETURN_IF_ERROR(writer.write(frame, source.instruments()[frame.instrument]));
+      if (++report.frames % kFramesBetweenProgress == 0)
+        on_progress({source.progress(), source.counters().events});
+    }
+  }
+  if (status == SourceStatus::kError) report.end = source.error();
+  if (status == SourceStatus::kEvents)
+    report.end = Error(ErrorCode::kCancelled, "interrupted; the frames up to here are written");
+  return writer.finish();
+}
+
+// Not a device or a pipe.
+void remove_file(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(path, ignored)) std::filesystem::remove(path, ignored);
+}
+
 }  // namespace
 
 Result<FrameExportReport> export_frames(const FrameExportOptions& options, const Clock& clock,
@@ -38,26 +68,13 @@ Result<FrameExportReport> export_frames(const FrameExportOptions& options, const
   FrameExportReport report;
   report.features = schema.size();
   FrameBuilder builder(schema, *source, clock, options.leaders);
-  EventBatch batch;
-  FeatureFrame frame;
-  SourceStatus status = SourceStatus::kEvents;
-  const auto stopped = [&options] {
-    return options.stop != nullptr && options.stop->load(std::memory_order_relaxed);
-  };
-  while (!stopped() && (status = source->next(batch)) == SourceStatus::kEvents) {
-    StageDurations durations;
-    for (std::size_t index = 0; builder.next_frame(batch, index, frame, durations);) {
-      TOCSIN_RETURN_IF_ERROR(writer->write(frame, source->instruments()[frame.instrument]));
-      if (++report.frames % kFramesBetweenProgress == 0)
-        on_progress({source->progress(), source->counters().events});
-    }
+  const Status written = write_frames(options, builder, *source, *writer, report, on_progress);
+  if (!written.ok()) {
+    remove_file(options.output.path);
+    return written.error();
   }
-  TOCSIN_RETURN_IF_ERROR(writer->finish());
   warn_of_absent_symbols(options.source, source->counters());
   warn_of_absent_leaders(options.leaders, source->instruments());
-  if (status == SourceStatus::kError) report.end = source->error();
-  if (status == SourceStatus::kEvents)
-    report.end = Error(ErrorCode::kCancelled, "interrupted; the frames up to here are written");
   return report;
 }
 

@@ -32,7 +32,8 @@ struct FrameExportReport {
   Status end;
 };
 
-// kInvalidArgument: the output is one of the files that are read.
+// kInvalidArgument: the output is one of the files that are read. An output that could not be
+// written to its end is removed: what it holds would pass for all frames.
 Result<FrameExportReport> export_frames(const FrameExportOptions& options, const Clock& clock,
                                         const std::function<void(const Progress&)>& on_progress);
 

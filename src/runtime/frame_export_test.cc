@@ -27,6 +27,7 @@
 #include "runtime/pipeline.h"
 #include "scoring/failure_capsule.h"
 #include "scoring/window_scorer.h"
+#include "sinks/file_size_limit.h"
 #include "support/catalogue_package.h"
 #include "support/data_path.h"
 #include "telemetry/log_capture.h"
@@ -297,6 +298,19 @@ TEST(FrameExport, WarnsOfLeadersThatTheFileDoesNotHave) {
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_NE(lines[0].find("no instrument AAPLE"), std::string::npos) << lines[0];
   EXPECT_NE(lines[0].find("did you mean AAPL?"), std::string::npos) << lines[0];
+}
+
+TEST(FrameExport, AFullDiskLeavesNoFile) {
+  const FileSourceOptions source = binance_sample();
+  for (const FrameFileFormat format : {FrameFileFormat::kCsv, FrameFileFormat::kNpz}) {
+    const std::string path = temporary_path("full");
+    const FileSizeLimit full(5'000);
+    const Result<FrameExportReport> report =
+        export_frames({.source = source, .output = {path, format}}, SystemClock(), [](auto) {});
+    ASSERT_FALSE(report.ok());
+    EXPECT_EQ(report.error().code(), ErrorCode::kResourceExhausted);
+    EXPECT_FALSE(std::filesystem::exists(path));
+  }
 }
 
 TEST(FrameExport, SaysWhichFileCannotBeWritten) {

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "base/decimal.h"
+#include "base/readable_time.h"
 #include "ingest/segment_source.h"
 #include "runtime/memory_fields.h"
 #include "runtime/run.h"
@@ -36,7 +37,13 @@ class PassNotes {
       report_.first_time_ns = time_ns;
       if (wanted_ && wanted_->of_day) wanted_->time_ns += time_ns - time_ns % kDayNs;
     }
-    if (wanted_ && time_ns > wanted_->time_ns) draw(builder, source);
+    if (wanted_ && time_ns > wanted_->time_ns) {
+      if (event_counts_.empty()) {
+        refuse("before the first", time_ns);
+      } else {
+        draw(builder, source);
+      }
+    }
     report_.last_time_ns = batch.back().exchange_time_ns;
     report_.rates.add(time_ns, 1);
     for (const MarketEvent& event : batch) {
@@ -46,12 +53,23 @@ class PassNotes {
   }
 
   void finish(const FrameBuilder& builder, const Source& source) {
+    if (wanted_ && !event_counts_.empty() && wanted_->time_ns > report_.last_time_ns)
+      refuse("after the last", report_.last_time_ns);
     if (wanted_) draw(builder, source);
     for (std::size_t i = 0; i < event_counts_.size(); ++i)
       if (event_counts_[i] > 0) report_.symbols.push_back(source.instruments()[i].symbol);
   }
 
  private:
+  void refuse(std::string_view where, std::int64_t event_time_ns) {
+    if (report_.end.ok()) {
+      report_.end =
+          Error(ErrorCode::kInvalidArgument,
+                fmt::format("no book to draw at {}: that is {} event, {}",
+                            readable_time(wanted_->time_ns), where, readable_time(event_time_ns)));
+    }
+    wanted_.reset();
+  }
   void draw(const FrameBuilder& builder, const Source& source) {
     BookPicture picture;
     picture.time_ns = wanted_->time_ns;

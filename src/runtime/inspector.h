@@ -62,7 +62,9 @@ struct InspectReport {
   std::optional<BookPicture> picture;
   std::uint64_t frames = 0;
   std::vector<InputFault> faults;
-  Status end;  // why reading stopped, if not at the end of the file (kCancelled: from outside)
+  // Why reading stopped, if not at the end of the file (kCancelled: from outside; kInvalidArgument:
+  // all was read, and the picture was asked for at a time that lies outside).
+  Status end;
 };
 
 // `on_progress` is called now and then.

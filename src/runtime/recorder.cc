@@ -81,6 +81,7 @@ class Recording {
     return writer_.finish(account_of(source_), source_.instruments(),
                           end.ok() ? std::string_view() : end.error().message());
   }
+  void remove_if_empty() noexcept { writer_.remove_if_empty(); }
   const SegmentWriterCounters& written() const { return writer_.counters(); }
 
  private:
@@ -110,7 +111,8 @@ Result<RecordReport> record_source(Source& source, const SegmentWriterOptions& o
   Recording recording(source, std::move(writer), clock);
   RecordReport report;
   EventBatch batch;
-  for (std::uint64_t reads = 1;; ++reads) {
+  Status written;
+  for (std::uint64_t reads = 1; written.ok(); ++reads) {
     if (hooks.stop != nullptr && hooks.stop->load(std::memory_order_relaxed)) {
       report.interrupted = true;
       break;
@@ -118,11 +120,15 @@ Result<RecordReport> record_source(Source& source, const SegmentWriterOptions& o
     const SourceStatus status = source.next(batch);
     if (status == SourceStatus::kError) report.end = source.error();
     if (status != SourceStatus::kEvents) break;
-    TOCSIN_RETURN_IF_ERROR(recording.take(batch));
+    written = recording.take(batch);
     if (hooks.on_progress && reads % kRecordsBetweenProgress == 0)
       hooks.on_progress({source.progress(), source.counters().events});
   }
-  TOCSIN_RETURN_IF_ERROR(recording.finish(report.end));
+  if (written.ok()) written = recording.finish(report.end);
+  if (!written.ok()) {
+    report.end = written;
+    recording.remove_if_empty();
+  }
   report.written = recording.written();
   report.source = source.counters();
   report.instruments = source.instruments().size();

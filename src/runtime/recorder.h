@@ -32,8 +32,9 @@ struct RecordHooks {
 inline constexpr std::int64_t kBlockDurationNsMax = 1'000'000'000;
 
 // Reads `source` to its end and completes the recording, also when the source fails: its failure is
-// in RecordReport::end, and a replay of the recording ends with it. The error is one of writing;
-// what was written before it can be read.
+// in RecordReport::end, and a replay of the recording ends with it. A failure to write is there
+// too; the blocks before it can be read, and where there is none, nothing is left. The error is one
+// of beginning.
 Result<RecordReport> record_source(Source& source, const SegmentWriterOptions& options,
                                    const Clock& clock, const RecordHooks& hooks);
 

@@ -22,6 +22,7 @@
 #include "runtime/book_events.h"
 #include "runtime/frame_builder.h"
 #include "runtime/run.h"
+#include "sinks/file_size_limit.h"
 #include "support/data_path.h"
 
 namespace tocsin {
@@ -332,6 +333,48 @@ TEST_F(RecorderTest, TellsTheErrorThatItsSourceEndedWith) {
     EXPECT_EQ(replay().error.find("its source ended"), std::string::npos);
     std::filesystem::remove_all(folder_);
   }
+}
+
+TEST_F(RecorderTest, RefusesToBeginOutsideItsTimes) {
+  TwoBooksSource source(2'000);  // from 1,000 ns to 2,000,000 ns
+  record(source, 1, 500);
+  const auto refusal = [this](std::int64_t from_time_ns) {
+    FileSourceOptions from;
+    from.path = options().folder;
+    from.from_time_ns = from_time_ns;
+    const auto opened = open_file_source(from);
+    return opened.ok() ? std::string() : opened.error().message();
+  };
+  EXPECT_NE(refusal(999).find("before the first event"), std::string::npos) << refusal(999);
+  EXPECT_EQ(refusal(1'000), "");
+  EXPECT_EQ(refusal(2'000'000), "");
+  EXPECT_NE(refusal(2'000'001).find("after the last event"), std::string::npos);
+}
+
+TEST_F(RecorderTest, AFullDiskKeepsWholeBlocksAndLeavesNoEmptyFiles) {
+  const auto record_within = [this](std::uint64_t bytes) {
+    TwoBooksSource source(20'000);
+    SegmentWriterOptions small = options();
+    small.block_events_max = 100;
+    const FileSizeLimit full(bytes);
+    return record_source(source, small, clock_, {});
+  };
+  const auto report = record_within(20'000);
+  ASSERT_TRUE(report.ok());
+  ASSERT_FALSE(report->end.ok());
+  EXPECT_EQ(report->end.error().code(), ErrorCode::kResourceExhausted);
+  EXPECT_NE(record_json(*report).find("000001.tseg: cannot be written"), std::string::npos);
+  EXPECT_GT(report->written.events, 0U);
+  EXPECT_EQ(replay().events.size(), report->written.events);
+  EXPECT_NE(replay().error, "");
+  std::filesystem::remove_all(folder_);
+  EXPECT_FALSE(record_within(10).ok());        // no header
+  EXPECT_FALSE(record_within(200)->end.ok());  // a header, but no block
+  EXPECT_FALSE(std::filesystem::exists(options().folder));
+  // A folder that was there stays.
+  std::filesystem::create_directories(options().folder);
+  EXPECT_FALSE(record_within(10).ok());
+  EXPECT_TRUE(std::filesystem::is_empty(options().folder));
 }
 
 TEST_F(RecorderTest, GivesOnlyTheSymbolsAskedFor) {

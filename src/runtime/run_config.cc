@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <set>
 #include <string_view>
+#include <utility>
 
 #include "base/decimal.h"
 #include "config/yaml_reader.h"
@@ -50,9 +52,14 @@ void read_udp(YamlReader reader, UdpSourceOptions& options) {
   reader.require("lines", options.lines);
   if (reader.has("lines") && (options.lines.empty() || options.lines.size() > UdpSource::kLinesMax))
     reader.fail("lines", "one to four multicast groups with their ports");
+  std::set<std::pair<std::uint32_t, std::uint16_t>> known;
   for (const std::string& line : options.lines) {
-    if (!udp_address_from_text(line).ok())
+    const auto address = udp_address_from_text(line);
+    if (!address.ok()) {
       reader.fail("lines", "IPv4 addresses with ports, as in 239.1.2.3:26477");
+    } else if (!known.emplace(address->host, address->port).second) {
+      reader.fail("lines", "lines that differ: the group and port " + line + " stand there twice");
+    }
   }
   reader.read("interface", options.interface);
   reader.read("request_server", options.request_server);

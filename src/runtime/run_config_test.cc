@@ -99,6 +99,12 @@ TEST(RunConfig, ReadsALiveFeedOverUdp) {
   std::string wrong = live;
   wrong.replace(wrong.find("239.1.2.4:26478"), 15, "239.1.2.4");
   EXPECT_NE(error_of(wrong).find("source.udp.lines"), std::string::npos) << error_of(wrong);
+  std::string twice = live;
+  twice.replace(twice.find("239.1.2.4:26478"), 15, "239.1.2.3:26477");
+  EXPECT_NE(error_of(twice).find("239.1.2.3:26477 stand there twice"), std::string::npos);
+  std::string one_group = live;
+  one_group.replace(one_group.find("239.1.2.4"), 9, "239.1.2.3");
+  EXPECT_EQ(error_of(one_group), "") << "the ports differ";
 }
 
 TEST(RunConfig, ReadsWhatCmeNeeds) {

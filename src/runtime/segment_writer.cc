@@ -47,10 +47,22 @@ Result<SegmentWriter> SegmentWriter::create(SegmentWriterOptions options) {
     return Error(ErrorCode::kAlreadyExists,
                  options.folder + ": holds a recording already; name another folder");
   }
+  std::error_code ignored;
+  const bool is_there = std::filesystem::exists(options.folder, ignored);
   TOCSIN_RETURN_IF_ERROR(create_folders(options.folder));
   SegmentWriter writer(std::move(options));
-  TOCSIN_RETURN_IF_ERROR(writer.open_segment());
-  return writer;
+  writer.made_folder_ = !is_there;
+  const Status opened = writer.open_segment();
+  if (opened.ok()) return writer;
+  writer.remove_if_empty();
+  return opened.error();
+}
+
+void SegmentWriter::remove_if_empty() noexcept {
+  if (counters_.blocks > 0) return;
+  std::error_code ignored;
+  std::filesystem::remove(options_.folder + "/" + recording_file_name(segment_), ignored);
+  if (made_folder_) std::filesystem::remove(options_.folder, ignored);
 }
 
 Status SegmentWriter::append_bytes(std::span<const std::byte> bytes) {

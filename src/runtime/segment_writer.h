@@ -32,7 +32,10 @@ struct SegmentWriterCounters {
 
 class SegmentWriter {
  public:
+  // Leaves nothing behind if it fails.
   static Result<SegmentWriter> create(SegmentWriterOptions options);
+  // Takes away what holds no block: a later attempt may use the folder then.
+  void remove_if_empty() noexcept;
 
   // The events of one record; all known instruments by their number.
   void append(std::span<const MarketEvent> events, std::span<const Instrument> instruments);
@@ -72,6 +75,7 @@ class SegmentWriter {
   Status append_bytes(std::span<const std::byte> bytes);
 
   SegmentWriterOptions options_;
+  bool made_folder_ = false;
   std::unique_ptr<OutputFile> file_;
   BlockCodec codec_;
   std::uint32_t segment_ = 0;
