@@ -19,6 +19,8 @@
 namespace tocsin {
 namespace {
 
+constexpr double kSeedMax = 9'007'199'254'740'991;  // exact in a double, as in JSON readers
+
 struct EngineBenchArguments {
   std::string model;
   std::string shape;
@@ -175,7 +177,7 @@ void add_bench_engines_command(CLI::App& bench, CommandContext& context) {
       ->check(number_in(0.1, 86'400.0))
       ->excludes(seconds);
   command->add_option("--seed", options.seed, "Of the random inputs (default: 1)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(number_in(0, kSeedMax));
   command->add_flag("--json", arguments->json, "Print JSON and nothing else");
   command->add_option("--html", arguments->html, "Also write a page with charts to this file");
   command->footer(

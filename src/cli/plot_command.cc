@@ -11,6 +11,8 @@
 namespace tocsin {
 namespace {
 
+constexpr std::uint64_t kSummaryBytesMax = std::uint64_t{64} << 20;
+
 struct PlotArguments {
   std::string run;
   std::string output;
@@ -21,7 +23,7 @@ ExitCode run_plot(const PlotArguments& arguments) {
   std::error_code ignored;
   const bool is_folder = fs::is_directory(arguments.run, ignored);
   const std::string summary_path = is_folder ? arguments.run + "/summary.json" : arguments.run;
-  const Result<std::vector<std::byte>> bytes = read_whole_file(summary_path);
+  const Result<std::vector<std::byte>> bytes = read_whole_file(summary_path, kSummaryBytesMax);
   if (!bytes.ok()) {
     fmt::print(stderr,
                "tocsin: a run writes its summary when it ends; give the run's folder or the "

@@ -93,6 +93,7 @@ void add_quantize_command(CLI::App& app, CommandContext& context) {
   command
       ->add_option("--weights", options.choice.weight_scale_per_output,
                    "int8: scales of the weights (default: per-channel)")
+      ->type_name("ENUM")
       ->transform(named_number(numbers_of(kWeights)));
   command
       ->add_option("--sample-count", options.sample_count,

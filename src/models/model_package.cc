@@ -99,6 +99,17 @@ Result<std::string> read_file(const fs::path& path, std::size_t size_bytes_max) 
   return bytes;
 }
 
+// A pipe would be waited for, a device read without end.
+Status check_regular(const fs::path& folder) {
+  for (const char* name : {kPackageYaml, kModelOnnx, kSamplesNpz}) {
+    std::error_code ignored;
+    const fs::file_status status = fs::status(folder / name, ignored);
+    if (fs::exists(status) && !fs::is_regular_file(status))
+      return broken((folder / name).string() + ": is no regular file");
+  }
+  return {};
+}
+
 // A file that no checksum covers could be weights: external data of the model.
 Status check_entries(const std::string& folder) {
   TOCSIN_ASSIGN_OR_RETURN(const std::vector<std::string> entries, folder_entries(folder));
@@ -196,6 +207,7 @@ Status check_place(const fs::path& folder, const ModelPackage& package) {
 }
 
 Result<ModelPackage> load_from(const fs::path& folder) {
+  TOCSIN_RETURN_IF_ERROR(check_regular(folder));
   TOCSIN_ASSIGN_OR_RETURN(const std::string yaml,
                           read_file(folder / kPackageYaml, kPackageYamlBytesMax));
   const Result<Digest> seal = check_seal(yaml);

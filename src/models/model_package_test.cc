@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -162,6 +163,15 @@ TEST(ModelPackage, FolderInPlaceOfAFileIsRefused) {
   fs::create_directory(files.folder() / "samples.npz");
   EXPECT_THAT(load_error(files.folder()), HasSubstr("samples.npz"));
   EXPECT_NE(load_error(files.folder()), "loaded");
+}
+
+TEST(ModelPackage, PipeInPlaceOfAFileIsRefusedAndNotWaitedFor) {
+  for (const char* name : {"package.yaml", "model.onnx", "samples.npz"}) {
+    const TestPackage files;
+    fs::remove(files.folder() / name);
+    ASSERT_EQ(::mkfifo((files.folder() / name).c_str(), 0600), 0);
+    EXPECT_THAT(load_error(files.folder()), HasSubstr(std::string(name) + ": is no regular file"));
+  }
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ TEST_F(PackageWriterTest, PrecisionBlocksAreReadStrictly) {
   EXPECT_THAT(message_after("method: entropy", "method: none"), HasSubstr("entropy, max"));
   EXPECT_THAT(message_after("weights: per-channel", "weights: each"), HasSubstr("per-tensor"));
   EXPECT_THAT(message_after("  steps: 60", "  steps: 60\n  carried: true"),
-              HasSubstr("cannot be scored again"));
+              HasSubstr("no guard band is known"));
   EXPECT_THAT(message_after("kind: quantile", "kind: guess"), HasSubstr("one of quantile"));
   EXPECT_THAT(message_after("width: 0.0", "width: 1.0"), HasSubstr("width"));
   EXPECT_THAT(message_after("worst_error: 0.0", "worst_error: 0.9"), HasSubstr("not above width"));

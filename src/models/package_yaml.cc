@@ -296,7 +296,7 @@ class PackageYaml {
             "a value that is not listed before");
     }
     check(root_, "precision", !package_.carried,
-          "none with window.carried: states that were carried cannot be scored again");
+          "none with window.carried: no guard band is known for states that are carried");
     const bool is_int8 = precision.name == kPrecisions[0];
     check(reader, "method", (precision.method != "none") == is_int8,
           is_int8 ? "entropy, max or percentile" : "none, for a precision without scales");

@@ -75,8 +75,8 @@ Result<QuantizeReport> quantize(const std::string& package_folder, const Quantiz
   if (package.carried)
     return Error(ErrorCode::kFailedPrecondition,
                  package.folder +
-                     ": carries its states (window.carried): a score near a threshold "
-                     "could not be computed again in float32");
+                     ": carries its states (window.carried), for which no guard band is known; "
+                     "one step in float32 is all that it computes for a frame");
   TOCSIN_ASSIGN_OR_RETURN(const PackagePlace place, free_package_place(options.output_folder));
   TOCSIN_ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, make_engine(kEngine));
   TOCSIN_ASSIGN_OR_RETURN(const SampleWindows samples,

@@ -19,6 +19,9 @@ namespace tocsin {
 namespace {
 
 constexpr std::uint64_t kRecordsBetweenProgress = 1024;
+// Arrays that were stored, not compressed, and what the archive adds to them.
+constexpr std::uint64_t kSamplesBytesMax =
+    NpzLimits{}.unpacked_bytes_max + (std::uint64_t{1} << 20);
 
 // One window a key.
 class KeyWindows {
@@ -114,7 +117,8 @@ Result<SampleWindows> sample_windows(const SourceConfig& source, const ModelPack
 
 Result<SampleWindows> read_sample_windows(const std::string& path, const ModelPackage& package,
                                           std::size_t count) {
-  TOCSIN_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, read_whole_file(path));
+  TOCSIN_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes,
+                          read_whole_file(path, kSamplesBytesMax));
   Result<std::vector<NamedNpyArray>> arrays = read_npz(bytes);
   if (!arrays.ok()) return bad_samples(path, arrays.error().message());
   const std::string name = "inputs_" + std::to_string(package.steps);

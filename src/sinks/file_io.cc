@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -109,25 +110,30 @@ Status OutputFile::lock() {
   return file_error(path_, "be locked", errno);
 }
 
-Result<std::vector<std::byte>> read_whole_file(const std::string& path) {
+Result<std::vector<std::byte>> read_whole_file(const std::string& path,
+                                               std::uint64_t size_bytes_max) {
   const int descriptor = uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
   if (descriptor < 0) return file_error(path, "be opened", errno);
   std::vector<std::byte> bytes;
   struct stat status {};
+  std::uint64_t size_bytes = 0;
   if (::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode))
-    bytes.reserve(static_cast<std::size_t>(status.st_size));
+    size_bytes = static_cast<std::uint64_t>(status.st_size);
+  if (size_bytes <= size_bytes_max) bytes.reserve(size_bytes);
   std::vector<std::byte> block(std::size_t{1} << 16);
-  for (;;) {
-    const auto count =
-        uninterrupted([&] { return ::read(descriptor, block.data(), block.size()); });
-    if (count <= 0) {
-      const int error_number = errno;
-      ::close(descriptor);
-      if (count < 0) return file_error(path, "be read", error_number);
-      return bytes;
-    }
-    bytes.insert(bytes.end(), block.begin(), block.begin() + count);
+  ssize_t count = 1;
+  while (count > 0 && size_bytes <= size_bytes_max) {
+    count = uninterrupted([&] { return ::read(descriptor, block.data(), block.size()); });
+    if (count > 0) bytes.insert(bytes.end(), block.begin(), block.begin() + count);
+    size_bytes = std::max<std::uint64_t>(size_bytes, bytes.size());
   }
+  const int error_number = errno;
+  ::close(descriptor);
+  if (count < 0) return file_error(path, "be read", error_number);
+  if (size_bytes > size_bytes_max)
+    return Error(ErrorCode::kFailedPrecondition,
+                 path + ": larger than " + std::to_string(size_bytes_max) + " bytes");
+  return bytes;
 }
 
 namespace {

@@ -49,7 +49,9 @@ class OutputFile {
   std::uint64_t size_bytes_ = 0;
 };
 
-Result<std::vector<std::byte>> read_whole_file(const std::string& path);
+// A file of more than `size_bytes_max`, or a device without end, is refused as kFailedPrecondition.
+Result<std::vector<std::byte>> read_whole_file(const std::string& path,
+                                               std::uint64_t size_bytes_max);
 // Replaces the file in one step: it holds the old content or the new one, never a part, whatever
 // happens. Durable when it returns.
 // A device or a pipe is written instead; a symbolic link stays one.

@@ -10,9 +10,19 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string content_of(const fs::path& path) {
-  const Result<std::vector<std::byte>> bytes = read_whole_file(path.string());
+  const Result<std::vector<std::byte>> bytes = read_whole_file(path.string(), 1 << 20);
   if (!bytes.ok()) return bytes.error().message();
   return std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+}
+
+TEST(ReadWholeFile, RefusesMoreThanItIsAllowed) {
+  const fs::path path = fs::path(testing::TempDir()) / "read_whole_file_test";
+  ASSERT_TRUE(replace_file(path.string(), "four").ok());
+  EXPECT_EQ(read_whole_file(path.string(), 4)->size(), 4U);
+  EXPECT_EQ(read_whole_file(path.string(), 3).error().code(), ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(read_whole_file("/dev/zero", 1 << 20).error().message(),
+            "/dev/zero: larger than 1048576 bytes");
+  fs::remove(path);
 }
 
 class ReplaceFile : public testing::Test {

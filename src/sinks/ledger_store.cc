@@ -9,11 +9,15 @@
 #include <system_error>
 
 #include "sinks/file_io.h"
+#include "sinks/ledger_format.h"
 
 namespace tocsin {
 namespace {
 
 constexpr std::string_view kSegmentSuffix = ".ledger";
+// A segment ends behind the record that reaches output.segment_bytes, at most 4 GiB.
+constexpr std::uint64_t kSegmentBytesMax = (std::uint64_t{1} << 32) + 2 * kLedgerPayloadBytesMax;
+constexpr std::uint64_t kHeadBytesMax = 4096;
 
 // 0 if the name is not that of a segment.
 std::uint32_t segment_index_of(const std::string& name) {
@@ -53,11 +57,11 @@ Result<std::vector<std::uint32_t>> FolderLedgerStore::segments() {
 }
 
 Result<std::vector<std::byte>> FolderLedgerStore::segment(std::uint32_t index) {
-  return read_whole_file(ledger_segment_path(folder_, index));
+  return read_whole_file(ledger_segment_path(folder_, index), kSegmentBytesMax);
 }
 
 Result<std::optional<std::string>> FolderLedgerStore::head() {
-  auto bytes = read_whole_file(ledger_head_path(folder_));
+  auto bytes = read_whole_file(ledger_head_path(folder_), kHeadBytesMax);
   if (!bytes.ok() && bytes.error().code() == ErrorCode::kNotFound)
     return std::optional<std::string>();
   if (!bytes.ok()) return bytes.error();

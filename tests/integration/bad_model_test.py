@@ -98,9 +98,19 @@ class BadModels(CliCase):
             done = tocsin("engines", "--model", self.file(whole[:size]), "--steps", "5", code=3)
             self.assertIn("model.onnx: ", done.stderr)
 
+    def test_an_endless_or_huge_file_is_refused_before_memory_ends(self):
+        huge = self.file(b"", "huge.npz")
+        os.truncate(huge, 1 << 36)
+        for path in ("/dev/zero", huge):
+            package = SOURCE / "models/equity_burst_gru"
+            done = tocsin("precision", "audit", package, "--samples", path, code=3)
+            self.assertIn(f"{path}: larger than ", done.stderr)
+        self.assertIn("larger than", tocsin("plot", "/dev/zero", code=3).stderr)
+
     def test_options_that_mean_nothing_are_refused(self):
         path = self.file(model(b"Relu"))
         self.bench(path, "--seed", "-1", code=2)
+        self.bench(path, "--seed", "18446744073709551616", code=2)
         tocsin("engines", "--model", "", code=2)
         bogus = {**os.environ, "TOCSIN_ISA": "bogus"}
         done = tocsin("models", "verify", SOURCE / "models", code=2, env=bogus)
