@@ -328,6 +328,11 @@ class BeastConnection final : public WebSocketConnection, private Listener {
 
 }  // namespace
 
+Status check_websocket_url(const std::string& url) {
+  const auto parsed = parse_url(url, "ws", "wss");
+  return parsed.ok() ? Status() : parsed.error();
+}
+
 Result<std::unique_ptr<WebSocketConnection>> WebSocketConnection::create(
     const WebSocketConnectionOptions& options) {
   TOCSIN_ASSIGN_OR_RETURN(Url url, parse_url(options.url, "ws", "wss"));

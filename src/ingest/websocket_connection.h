@@ -22,6 +22,9 @@ struct WebSocketConnectionOptions {
                                        // sent halfway
 };
 
+// kInvalidArgument, with what was expected, for what is no ws:// or wss:// URL.
+Status check_websocket_url(const std::string& url);
+
 class WebSocketConnection {
  public:
   static constexpr std::size_t kMessageBytesMax = std::size_t{16} << 20;

@@ -36,6 +36,8 @@ void read_websocket(YamlReader reader, const std::string& folder, WebSocketSourc
   constexpr std::int64_t kAttemptsMax = 1'000'000'000;
   WebSocketConnectionOptions& connection = options.connection;
   require_text(reader, "url", connection.url);
+  if (!connection.url.empty() && !check_websocket_url(connection.url).ok())
+    reader.fail("url", "ws://HOST[:PORT]/… or wss://…, the port from 1 to 65535");
   reader.read("subscribe", connection.subscribe);
   reader.read("snapshot_url", options.snapshot_url);
   reader.read("certificates", connection.certificates);

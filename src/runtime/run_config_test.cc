@@ -180,6 +180,9 @@ TEST(RunConfig, ReadsALiveFeedInPlaceOfAFile) {
   EXPECT_FALSE(live("  format: kraken\n  speed: 2\n  websocket: {url: 'ws://x'}\n").ok());
   EXPECT_FALSE(live("  format: kraken\n  path: x\n  websocket: {url: 'ws://x'}\n").ok());
   EXPECT_FALSE(live("  format: kraken\n  websocket: {}\n").ok());
+  EXPECT_TRUE(live("  format: kraken\n  websocket: {url: 'ws://x:65535/'}\n").ok());
+  EXPECT_FALSE(live("  format: kraken\n  websocket: {url: 'ws://x:65536/'}\n").ok());
+  EXPECT_FALSE(live("  format: kraken\n  websocket: {url: 'http://x/'}\n").ok());
 }
 
 TEST(RunConfig, EveryBundledConfigurationIsGood) {
