@@ -84,8 +84,8 @@ Result<std::unique_ptr<Source>> SegmentSource::open(const std::string& folder,
   return std::unique_ptr<Source>(std::move(source));
 }
 
-Result<std::unique_ptr<Source>> SegmentSource::over(std::vector<std::span<const std::byte>> memory,
-                                                    SegmentSourceOptions options) {
+Result<std::unique_ptr<Source>> SegmentSource::over(
+    const std::vector<std::span<const std::byte>>& memory, SegmentSourceOptions options) {
   std::vector<Segment> segments;
   for (const auto bytes : memory) {
     const auto index = static_cast<std::uint32_t>(segments.size() + 1);

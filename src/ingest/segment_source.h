@@ -37,8 +37,8 @@ class SegmentSource final : public Source {
   static Result<std::unique_ptr<Source>> open(const std::string& folder,
                                               SegmentSourceOptions options);
   // The same over segments in memory, which must outlive the source.
-  static Result<std::unique_ptr<Source>> over(std::vector<std::span<const std::byte>> segments,
-                                              SegmentSourceOptions options);
+  static Result<std::unique_ptr<Source>> over(
+      const std::vector<std::span<const std::byte>>& segments, SegmentSourceOptions options);
 
   SourceStatus next(EventBatch& batch) noexcept override;
   const Error& error() const noexcept override { return error_; }
