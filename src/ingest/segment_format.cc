@@ -162,6 +162,40 @@ bool is_possible(const MarketEvent& event) noexcept {
 // In its columns.
 constexpr std::size_t kEventBytes = 7 * 8 + 4 + 2 * 2 + 4;
 
+void put_block_index(std::vector<std::byte>& out, std::span<const BlockPlace> blocks) {
+  put(out, static_cast<std::uint32_t>(blocks.size()));
+  for (const BlockPlace& block : blocks) {
+    put(out, block.offset_bytes);
+    put(out, static_cast<std::uint32_t>(block.header.kind));
+    put(out, block.header.number);
+    put(out, block.header.event_count);
+    put(out, block.header.first_record);
+    put(out, block.header.last_record);
+    put(out, block.header.first_time_ns);
+    put(out, block.header.last_time_ns);
+    put(out, static_cast<std::uint32_t>(block.instruments.size()));
+    for (const InstrumentId id : block.instruments) put(out, id);
+  }
+}
+
+bool take_block_index(WireReader& reader, std::vector<BlockPlace>& blocks) {
+  blocks.clear();
+  blocks.resize(take_count(reader, 56));
+  for (BlockPlace& block : blocks) {
+    block.offset_bytes = reader.little<std::uint64_t>();
+    block.header.kind = static_cast<BlockKind>(reader.little<std::uint32_t>());
+    block.header.number = reader.little<std::uint32_t>();
+    block.header.event_count = reader.little<std::uint32_t>();
+    block.header.first_record = reader.little<std::uint64_t>();
+    block.header.last_record = reader.little<std::uint64_t>();
+    block.header.first_time_ns = reader.little<std::int64_t>();
+    block.header.last_time_ns = reader.little<std::int64_t>();
+    block.instruments.resize(take_count(reader, sizeof(InstrumentId)));
+    for (InstrumentId& id : block.instruments) id = reader.little<InstrumentId>();
+  }
+  return reader.ok();
+}
+
 }  // namespace
 
 std::string recording_file_name(std::uint32_t index) {
@@ -219,12 +253,12 @@ Digest encode_block(const BlockHeader& header, std::span<const std::byte> stored
   put(out, header.stored_bytes);
   put(out, header.raw_bytes);
   put(out, header.event_count);
-  put(out, std::uint32_t{0});
+  put(out, header.record_count);
   put(out, header.first_record);
   put(out, header.last_record);
   put(out, header.first_time_ns);
   put(out, header.last_time_ns);
-  put(out, std::uint64_t{0});
+  put(out, header.change_count);
   TOCSIN_ASSERT(out.size() - begin == BlockHeader::kBytes);
   out.insert(out.end(), stored.begin(), stored.end());
   const Digest hash = block_hash(hash_before, std::span(out).subspan(begin));
@@ -241,12 +275,12 @@ Result<BlockHeader> decode_block_header(std::span<const std::byte> bytes) {
   header.stored_bytes = reader.little<std::uint32_t>();
   header.raw_bytes = reader.little<std::uint32_t>();
   header.event_count = reader.little<std::uint32_t>();
-  reader.skip(sizeof(std::uint32_t));
+  header.record_count = reader.little<std::uint32_t>();
   header.first_record = reader.little<std::uint64_t>();
   header.last_record = reader.little<std::uint64_t>();
   header.first_time_ns = reader.little<std::int64_t>();
   header.last_time_ns = reader.little<std::int64_t>();
-  reader.skip(sizeof(std::uint64_t));
+  header.change_count = reader.little<std::uint64_t>();
   const bool possible = reader.ok() && kind >= 1 && kind <= 5 &&
                         header.stored_bytes <= kBlockRawBytesMax &&
                         header.raw_bytes <= kBlockRawBytesMax;
@@ -325,42 +359,6 @@ bool decode_block_content(std::span<const std::byte> bytes, std::size_t event_co
   return reader.ok() && std::all_of(content.events.begin(), content.events.end(), is_possible);
 }
 
-void encode_block_index(std::span<const BlockPlace> blocks, std::vector<std::byte>& out) {
-  out.clear();
-  put(out, static_cast<std::uint32_t>(blocks.size()));
-  for (const BlockPlace& block : blocks) {
-    put(out, block.offset_bytes);
-    put(out, static_cast<std::uint32_t>(block.header.kind));
-    put(out, block.header.number);
-    put(out, block.header.event_count);
-    put(out, block.header.first_record);
-    put(out, block.header.last_record);
-    put(out, block.header.first_time_ns);
-    put(out, block.header.last_time_ns);
-    put(out, static_cast<std::uint32_t>(block.instruments.size()));
-    for (const InstrumentId id : block.instruments) put(out, id);
-  }
-}
-
-bool decode_block_index(std::span<const std::byte> bytes, std::vector<BlockPlace>& blocks) {
-  WireReader reader(bytes);
-  blocks.clear();
-  blocks.resize(take_count(reader, 56));
-  for (BlockPlace& block : blocks) {
-    block.offset_bytes = reader.little<std::uint64_t>();
-    block.header.kind = static_cast<BlockKind>(reader.little<std::uint32_t>());
-    block.header.number = reader.little<std::uint32_t>();
-    block.header.event_count = reader.little<std::uint32_t>();
-    block.header.first_record = reader.little<std::uint64_t>();
-    block.header.last_record = reader.little<std::uint64_t>();
-    block.header.first_time_ns = reader.little<std::int64_t>();
-    block.header.last_time_ns = reader.little<std::int64_t>();
-    block.instruments.resize(take_count(reader, sizeof(InstrumentId)));
-    for (InstrumentId& id : block.instruments) id = reader.little<InstrumentId>();
-  }
-  return reader.ok() && reader.left().empty();
-}
-
 void encode_block_end(const BlockContent& content, std::span<const BlockPlace> blocks,
                       std::string_view source_error, std::vector<std::byte>& out) {
   std::vector<std::byte> part;
@@ -369,16 +367,16 @@ void encode_block_end(const BlockContent& content, std::span<const BlockPlace> b
   encode_block_content(content, part);
   put(out, static_cast<std::uint32_t>(part.size()));
   out.insert(out.end(), part.begin(), part.end());
-  encode_block_index(blocks, part);
-  out.insert(out.end(), part.begin(), part.end());
+  put_block_index(out, blocks);
 }
 
 bool decode_block_end(std::span<const std::byte> bytes, BlockKind kind, BlockContent& content,
-                      std::string& source_error) {
+                      std::vector<BlockPlace>& blocks, std::string& source_error) {
   WireReader reader(bytes);
   source_error = kind == BlockKind::kFailed ? take_text(reader) : std::string();
   const auto part = reader.take(reader.little<std::uint32_t>());
-  return reader.ok() && decode_block_content(part, 0, content);
+  return reader.ok() && decode_block_content(part, 0, content) &&
+         take_block_index(reader, blocks) && reader.left().empty();
 }
 
 struct BlockCodec::State {

@@ -60,10 +60,12 @@ struct BlockHeader {
   std::uint32_t stored_bytes = 0;
   std::uint32_t raw_bytes = 0;
   std::uint32_t event_count = 0;
+  std::uint32_t record_count = 0;  // that have events in it; 0 in recordings of before this number
   std::uint64_t first_record = 0;
   std::uint64_t last_record = 0;
   std::int64_t first_time_ns = 0;  // the least exchange time
   std::int64_t last_time_ns = 0;   // the greatest
+  std::uint64_t change_count = 0;  // instruments that are new or changed
 };
 // A block: header, `stored` (compressed), and a hash over both and the hash before: that of the
 // block before, or of the segment's header. Returns the hash.
@@ -103,16 +105,14 @@ struct BlockPlace {
   BlockHeader header;
   std::vector<InstrumentId> instruments;  // that have an event in it, in rising order
 };
-void encode_block_index(std::span<const BlockPlace> blocks, std::vector<std::byte>& out);
-bool decode_block_index(std::span<const std::byte> bytes, std::vector<BlockPlace>& blocks);
 
 // The content of an end block before compression: the source's error where it ended with one
 // (kFailed), what else it had to say, and the index.
 void encode_block_end(const BlockContent& content, std::span<const BlockPlace> blocks,
                       std::string_view source_error, std::vector<std::byte>& out);
-// The same back, without the index. False: the bytes are not such a content.
+// The same back. False: the bytes are not such a content.
 bool decode_block_end(std::span<const std::byte> bytes, BlockKind kind, BlockContent& content,
-                      std::string& source_error);
+                      std::vector<BlockPlace>& blocks, std::string& source_error);
 
 // zstd, with a context that is used again.
 class BlockCodec {

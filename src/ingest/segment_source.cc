@@ -2,6 +2,7 @@
 #include "ingest/segment_source.h"
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
@@ -191,7 +192,45 @@ Status SegmentSource::load(std::size_t segment_index) {
   at_ = read->size_bytes;
   block_ = 0;
   ended_ = false;
+  index_.clear();
+  if (!options_.symbols.empty()) read_index();
   return {};
+}
+
+// From the loaded segment's end block, if that is whole by the hash that stands in front of it;
+// the chain of hashes is checked as the blocks are reached.
+void SegmentSource::read_index() {
+  for (std::size_t at = at_; bytes_.size() - at >= BlockHeader::kBytes;) {
+    const std::span<const std::byte> left = bytes_.subspan(at);
+    const Result<BlockHeader> header = decode_block_header(left);
+    if (!header.ok()) return;
+    const std::size_t hashed_bytes = BlockHeader::kBytes + header->stored_bytes;
+    if (left.size() < hashed_bytes + sizeof(Digest)) return;
+    if (header->kind < BlockKind::kEnd) {
+      at += hashed_bytes + sizeof(Digest);
+      continue;
+    }
+    Digest before;
+    std::memcpy(before.data(), bytes_.data() + at - before.size(), before.size());
+    const Digest hash = block_hash(before, left.first(hashed_bytes));
+    BlockContent unused;
+    std::string source_error;
+    if (std::memcmp(hash.data(), left.data() + hashed_bytes, hash.size()) != 0 ||
+        !codec_.decompress(left.subspan(BlockHeader::kBytes, header->stored_bytes),
+                           header->raw_bytes, raw_) ||
+        !decode_block_end(raw_, header->kind, unused, index_, source_error))
+      index_.clear();
+    return;
+  }
+}
+
+// True if a block of events has none of an instrument that is wanted, and changes none.
+bool SegmentSource::concerns_nobody(const BlockHeader& header) const {
+  if (header.number > index_.size() || header.record_count == 0 || header.change_count > 0)
+    return false;
+  const auto& ids = index_[header.number - 1].instruments;
+  return std::all_of(ids.begin(), ids.end(),
+                     [this](InstrumentId id) { return id < wanted_.size() && !wanted_[id]; });
 }
 
 // Checks the block at `at_` and steps behind it.
@@ -240,6 +279,11 @@ Result<bool> SegmentSource::next_block() {
     std::span<const std::byte> stored;
     TOCSIN_ASSIGN_OR_RETURN(const BlockHeader header, read_block(stored));
     if (header.kind == BlockKind::kBooks && !wants_books_) continue;
+    if (header.kind == BlockKind::kEvents && concerns_nobody(header)) {
+      records_filtered_ += header.record_count;
+      counters_.records = std::max(counters_.records, header.last_record);
+      continue;
+    }
     if (!codec_.decompress(stored, header.raw_bytes, raw_))
       return fault("the block before this place cannot be unpacked");
     if (header.kind >= BlockKind::kEnd) {
@@ -258,7 +302,7 @@ Result<bool> SegmentSource::next_block() {
 
 Status SegmentSource::take_end(BlockKind kind) {
   ended_ = true;
-  if (!decode_block_end(raw_, kind, content_, source_error_))
+  if (!decode_block_end(raw_, kind, content_, index_, source_error_))
     return fault("the end block before this place does not hold what it should");
   event_ = 0;
   change_ = 0;

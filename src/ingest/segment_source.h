@@ -26,7 +26,8 @@ Result<RecordingHeader> read_recording_header(const std::string& path);
 std::string source_name_of(const std::string& path);
 
 struct SegmentSourceOptions {
-  std::vector<std::string> symbols;  // empty: all
+  // Empty: all. Blocks without an event of these are checked, but not unpacked.
+  std::vector<std::string> symbols;
   // Begins with the last segment that begins at or before this time, by its books; a time outside
   // the recording is refused; absent: with the first one.
   std::optional<std::int64_t> from_time_ns;
@@ -71,6 +72,8 @@ class SegmentSource final : public Source {
   Result<bool> next_block();
   Result<BlockHeader> read_block(std::span<const std::byte>& stored);
   Status take_end(BlockKind kind);
+  void read_index();
+  bool concerns_nobody(const BlockHeader& header) const;
   void take_account(const SourceAccount& account);
   void apply_changes(std::uint64_t record);
   bool take_batch(EventBatch& batch);
@@ -91,6 +94,7 @@ class SegmentSource final : public Source {
   Digest last_hash_{};              // of the last block read, or of the header
   std::uint64_t bytes_before_ = 0;  // of the segments before
   std::uint64_t bytes_all_ = 0;
+  std::vector<BlockPlace> index_;  // of the loaded segment; empty if all of it is wanted
   BlockContent content_;
   std::vector<std::byte> raw_;
   std::size_t event_ = 0;     // the next in content_

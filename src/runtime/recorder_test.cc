@@ -3,7 +3,6 @@
 #include "runtime/recorder.h"
 
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +23,7 @@
 #include "runtime/run.h"
 #include "sinks/file_size_limit.h"
 #include "support/data_path.h"
+#include "support/two_books_source.h"
 
 namespace tocsin {
 namespace {
@@ -81,54 +81,6 @@ bool same_bits(const std::vector<MarketEvent>& a, const std::vector<MarketEvent>
 bool same_counters(const SourceCounters& a, const SourceCounters& b) {
   return std::memcmp(&a, &b, sizeof a) == 0;
 }
-
-// Orders of two instruments, one a record; odd ones are of the second. Its process dies at a
-// record if it is told so; with `failure` it ends with an error of this text.
-class TwoBooksSource final : public Source {
- public:
-  explicit TwoBooksSource(std::uint64_t record_count, std::uint64_t dies_at = UINT64_MAX,
-                          std::string_view failure = {})
-      : record_count_(record_count),
-        dies_at_(dies_at),
-        error_(failure.empty() ? ErrorCode::kOk : ErrorCode::kDataLoss, failure) {}
-  SourceStatus next(EventBatch& batch) noexcept override {
-    batch.clear();
-    if (counters_.records == record_count_)
-      return error_.message().empty() ? SourceStatus::kEnd : SourceStatus::kError;
-    if (++counters_.records == dies_at_) ::raise(SIGKILL);
-    MarketEvent event;
-    event.record = counters_.records;
-    event.exchange_time_ns = static_cast<std::int64_t>(counters_.records) * 1'000;
-    event.receive_time_ns = event.exchange_time_ns + 7;
-    event.sequence = counters_.records;
-    event.kind = EventKind::kAddOrder;
-    event.order_id = counters_.records;
-    event.side = counters_.records % 4 < 2 ? Side::kBid : Side::kAsk;
-    event.price_nanos = (event.side == Side::kBid ? 99 : 101) * 1'000'000'000LL;
-    event.quantity_nanos = 1'000'000'000;
-    event.instrument = counters_.records % 2;
-    event.end_of_update = true;
-    batch.push_back(event);
-    ++counters_.events;
-    return SourceStatus::kEvents;
-  }
-  const Error& error() const noexcept override { return error_; }
-  const SourceCounters& counters() const noexcept override { return counters_; }
-  std::span<const InputFault> faults() const noexcept override { return {}; }
-  std::span<const Instrument> instruments() const noexcept override { return instruments_; }
-  std::vector<std::pair<std::string, std::uint64_t>> counts_by_type() const override {
-    return {{"add", counters_.events}};
-  }
-  double progress() const noexcept override { return 0; }
-
- private:
-  std::uint64_t record_count_;
-  std::uint64_t dies_at_;
-  SourceCounters counters_;
-  std::vector<Instrument> instruments_{
-      {"EVEN"}, {"ODD", 1'000, 2'000, 3, 4, ModifyPriority::kLostUnlessDecreased}};
-  Error error_;
-};
 
 std::vector<char> content_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -318,7 +270,7 @@ TEST_F(RecorderTest, KeepsWhatIsKnownOfAnInstrument) {
 
 TEST_F(RecorderTest, TellsTheErrorThatItsSourceEndedWith) {
   for (const std::uint64_t segment_bytes : {UINT64_MAX, std::uint64_t{1}}) {
-    TwoBooksSource source(2'000, UINT64_MAX, "cut off at byte 4711");
+    TwoBooksSource source(2'000, {.failure = "cut off at byte 4711"});
     record(source, segment_bytes, 500);
     for (const Played& played : {replay(), replay(std::int64_t{1'600'000})}) {
       EXPECT_EQ(played.error,
@@ -377,14 +329,27 @@ TEST_F(RecorderTest, AFullDiskKeepsWholeBlocksAndLeavesNoEmptyFiles) {
   EXPECT_TRUE(std::filesystem::is_empty(options().folder));
 }
 
+// Blocks of both instruments, and blocks of one alone.
 TEST_F(RecorderTest, GivesOnlyTheSymbolsAskedFor) {
-  TwoBooksSource source(2'000);
-  record(source);
-  const Played odd = replay({}, {"ODD"});
-  EXPECT_EQ(odd.events.size(), 1'000U);
-  for (const MarketEvent& event : odd.events) EXPECT_EQ(event.instrument, 1U);
-  EXPECT_EQ(odd.counters.filtered, 1'000U);
-  EXPECT_EQ(odd.counters.records, 2'000U);
+  for (const std::uint64_t run : {1U, 150U}) {
+    TwoBooksSource source(2'000, {.run_records = run});
+    record(source, 20'000, 50);
+    const Played all = replay();
+    ASSERT_EQ(all.events.size(), 2'000U);
+    for (const InstrumentId id : {0U, 1U}) {
+      const Played one = replay({}, {all.symbols[id]});
+      EXPECT_EQ(one.error, "");
+      std::vector<MarketEvent> wanted = all.events;
+      std::erase_if(wanted, [id](const MarketEvent& event) { return event.instrument != id; });
+      EXPECT_TRUE(same_bits(one.events, wanted));
+      EXPECT_EQ(one.counters.events, wanted.size());
+      EXPECT_EQ(one.counters.filtered, 2'000U - wanted.size());
+      EXPECT_EQ(one.counters.records, 2'000U);
+      EXPECT_EQ(one.symbols, all.symbols);
+      EXPECT_EQ(one.by_type, all.by_type);
+    }
+    std::filesystem::remove_all(folder_);
+  }
 }
 
 TEST_F(RecorderTest, RefusesAFolderThatHoldsARecording) {
@@ -477,7 +442,7 @@ TEST_F(RecorderTest, TellsAMissingAndASwappedSegment) {
 TEST_F(RecorderTest, AKilledRecordingLosesTheOpenBlockAlone) {
   const ::pid_t child = ::fork();
   if (child == 0) {
-    TwoBooksSource source(10'000, 7'777);
+    TwoBooksSource source(10'000, {.dies_at = 7'777});
     SegmentWriterOptions small = options();
     small.block_events_max = 1'000;
     (void)record_source(source, small, clock_, {});

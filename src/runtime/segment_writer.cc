@@ -21,6 +21,9 @@ bool same(const Instrument& a, const Instrument& b) noexcept {
 void describe(std::span<const MarketEvent> events, BlockHeader& header) {
   header.event_count = static_cast<std::uint32_t>(events.size());
   if (events.empty()) return;
+  header.record_count = 1;
+  for (std::size_t i = 1; i < events.size(); ++i)
+    if (events[i].record != events[i - 1].record) ++header.record_count;
   header.first_record = events.front().record;
   header.last_record = events.back().record;
   const auto [least, greatest] = std::minmax_element(
@@ -138,6 +141,7 @@ Status SegmentWriter::write_block(BlockKind kind, std::span<const std::byte> raw
   place.header.stored_bytes = static_cast<std::uint32_t>(stored_.size());
   if (kind == BlockKind::kBooks || kind == BlockKind::kEvents)
     describe(content_.events, place.header);
+  place.header.change_count = content_.changes.size();
   place.instruments = instruments_of(content_.events);
   bytes_.clear();
   const Digest hash = encode_block(place.header, stored_, last_hash_, bytes_);
