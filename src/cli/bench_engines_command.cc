@@ -49,7 +49,9 @@ void add_row(TextTable& table, const EngineBenchRow& row) {
       cells.push_back(readable_duration(time_ns));
     cells.push_back(with_thousands(static_cast<std::uint64_t>(std::llround(row.windows_per_s))));
   }
-  cells.push_back(fmt::format("{:.1f} MiB", static_cast<double>(row.cold.rss_bytes) / 1048576));
+  for (const std::int64_t bytes : {row.cold.rss_bytes, row.cold.device_bytes})
+    cells.push_back(bytes == 0 ? "-"
+                               : fmt::format("{:.1f} MiB", static_cast<double>(bytes) / 1048576));
   cells.push_back(readable_duration(row.cold.cold_start_ns));
   cells.push_back(error_cell(row));
   table.add_row(std::move(cells));
@@ -62,18 +64,19 @@ std::string short_reason(const std::string& reason) {
   return text.size() <= kCharactersMax ? text : text.substr(0, kCharactersMax) + "...";
 }
 
-// Rows that were left out for one reason are one line.
-std::string skipped_text(const EngineBenchReport& report) {
+// Rows of which the same is to be said are one line.
+std::string lines_about(const EngineBenchReport& report, std::string_view what,
+                        std::string EngineBenchRow::*said) {
   std::map<std::pair<std::string, std::string>, std::string> rows;
   for (const EngineBenchRow& row : report.rows) {
-    if (row.skipped.empty()) continue;
+    if ((row.*said).empty()) continue;
     std::string& list =
-        rows[{row.engine + " " + std::string(precision_name(row.precision)), row.skipped}];
+        rows[{row.engine + " " + std::string(precision_name(row.precision)), row.*said}];
     list += fmt::format("{}{}x{}", list.empty() ? "" : ", ", row.batch, row.threads);
   }
   std::string text;
   for (const auto& [key, list] : rows)
-    text += fmt::format("  not measured: {} ({}): {}\n", key.first, list, short_reason(key.second));
+    text += fmt::format("  {}: {} ({}): {}\n", what, key.first, list, short_reason(key.second));
   return text;
 }
 
@@ -83,10 +86,11 @@ std::string report_text(const EngineBenchReport& report) {
                                  report.steps > 0 ? fmt::format(", {} steps", report.steps) : "",
                                  machine.cpu, machine.cpu_count, machine.isa);
   TextTable table({"engine", "precision", "batch", "threads", "mean", "p50", "p90", "p99", "p99.9",
-                   "max", "windows/s", "memory", "cold start", "max error"});
+                   "max", "windows/s", "memory", "on GPU", "cold start", "max error"});
   for (const EngineBenchRow& row : report.rows)
     if (row.skipped.empty()) add_row(table, row);
-  text += table.text() + skipped_text(report);
+  text += table.text() + lines_about(report, "remark", &EngineBenchRow::remark) +
+          lines_about(report, "not measured", &EngineBenchRow::skipped);
   if (!report.scales_origin.empty())
     text += fmt::format("  int8: scales of the activations from {}\n", report.scales_origin);
   const Distribution& jitter = report.jitter_ns;

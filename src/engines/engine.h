@@ -94,6 +94,8 @@ class Session {
                    std::span<const TensorView> outputs) noexcept = 0;
   // Why the last run() failed.
   virtual const Error& error() const noexcept = 0;
+  // What one should know of how it runs ("without a CUDA graph: ..."); empty: nothing.
+  virtual std::string_view remark() const noexcept { return {}; }
   // Of the weights as they are kept for products; 0: the engine does not say.
   virtual std::size_t weight_bytes() const noexcept { return 0; }
 };

@@ -5,6 +5,7 @@
 #include "engines/cuda/cuda_engine.h"
 #include "engines/engine.h"
 #include "engines/native/native_engine.h"
+#include "engines/onnxruntime/onnxruntime_cuda_engine.h"
 #include "engines/onnxruntime/onnxruntime_engine.h"
 #include "engines/onnxruntime/onnxruntime_openvino_engine.h"
 #include "engines/openvino/openvino_engine.h"
@@ -28,6 +29,7 @@ constexpr std::array kEngines = {
     EngineEntry{"reference", make<ReferenceEngine>},
     EngineEntry{"cuda", make<CudaEngine>},
     EngineEntry{"onnxruntime", make<OnnxRuntimeEngine>},
+    EngineEntry{"onnxruntime-cuda", make<OnnxRuntimeCudaEngine>},
     EngineEntry{"onnxruntime-openvino", make<OnnxRuntimeOpenVinoEngine>},
     EngineEntry{"openvino", make<OpenVinoEngine>},
 };

@@ -97,7 +97,8 @@ LibraryLocations VendorLibrary::locations() const {
 }
 
 std::string VendorLibrary::what_to_do() const {
-  return "; run scripts/setup, or set " + std::string(variable) + " to the library's path";
+  return std::string(comes_with_setup ? "; run scripts/setup, or set " : "; set ") +
+         std::string(variable) + " to the library's path";
 }
 
 Result<void*> VendorLibrary::open(const LibraryLocations& locations) const {

@@ -24,8 +24,9 @@ struct LibraryLocations {
 struct VendorLibrary {
   std::string_view variable;  // of the environment, for a path: "TOCSIN_ONNXRUNTIME"
   std::string_view folder;    // below .deps, with the libraries in lib: "onnxruntime"
-  std::string_view file;      // the pinned version, which scripts/setup unpacks
+  std::string_view file;      // the pinned version
   std::vector<std::string_view> system_names{};  // under which a system's own package has it
+  bool comes_with_setup = true;                  // scripts/setup brings it
 
   // The environment variable, and .deps/<folder>/lib in the folder of the running executable and in
   // up to five of its parents.

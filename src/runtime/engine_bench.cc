@@ -177,6 +177,7 @@ class EngineBench {
     contender->row = &row;
     TOCSIN_ASSIGN_OR_RETURN(contender->session,
                             engine->load(model_.onnx_path, session_options(row)));
+    row.remark = contender->session->remark();
     TOCSIN_ASSIGN_OR_RETURN(contender->tensors, BatchTensors::make(contender->session->signature(),
                                                                    row.batch, model_.steps));
     contender->tensors.fill_inputs(options_.seed);

@@ -51,6 +51,7 @@ struct EngineBenchRow {
   std::int64_t batch = 1;
   int threads = 1;
   std::string skipped;       // why there is nothing below; empty: it was measured
+  std::string remark;        // of the engine, on how it ran; empty: nothing
   Distribution latency_ns;   // of one run
   double windows_per_s = 0;  // batch over mean latency
   EngineProbe cold;          // memory and cold start, from a process of its own

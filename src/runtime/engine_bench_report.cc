@@ -36,6 +36,7 @@ json row_json(const EngineBenchRow& row) {
                 {"batch", row.batch},
                 {"threads", row.threads},
                 {"skipped", row.skipped.empty() ? json() : json(row.skipped)},
+                {"remark", row.remark.empty() ? json() : json(row.remark)},
                 {"latency_ns", json()},
                 {"windows_per_s", json()},
                 {"rss_bytes", json()},
@@ -47,7 +48,7 @@ json row_json(const EngineBenchRow& row) {
   entry["max_abs_error"] = number(row.max_abs_error);
   entry["agrees"] = row.agrees;
   entry["rss_bytes"] = row.cold.rss_bytes;
-  entry["device_bytes"] = 0;
+  entry["device_bytes"] = row.cold.device_bytes;
   entry["cold_start_ns"] = row.cold.cold_start_ns;
   if (row.latency_ns.count == 0) return entry;
   entry["latency_ns"] = distribution_fields(row.latency_ns);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 
+#include "engines/cuda/cuda_library.h"
 #include "runtime/child_process.h"
 #include "runtime/resident_memory.h"
 
@@ -31,8 +32,18 @@ Result<Answer> ask(const std::atomic<bool>* stop, const std::function<Result<Ans
   return answer;
 }
 
+// Zero without a GPU.
+std::int64_t device_bytes_in_use() {
+  const Result<GpuFacts> gpus = read_gpu_facts();
+  std::uint64_t bytes = 0;
+  if (gpus.ok())
+    for (const GpuDevice& device : gpus->devices) bytes += device.memory_used_bytes;
+  return static_cast<std::int64_t>(bytes);
+}
+
 Result<EngineProbe> measure(const EngineProbeOptions& options, const MakeEngine& make,
                             const Clock& clock) {
+  const std::int64_t device_before_bytes = device_bytes_in_use();
   const std::int64_t before_bytes = resident_bytes();
   TOCSIN_ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, make(options.engine));
   const std::int64_t start_ns = clock.monotonic_time_ns();
@@ -48,6 +59,7 @@ Result<EngineProbe> measure(const EngineProbeOptions& options, const MakeEngine&
   EngineProbe probe;
   probe.cold_start_ns = loaded_ns - start_ns + clock.monotonic_time_ns() - run_ns;
   probe.rss_bytes = resident_bytes() - before_bytes;
+  probe.device_bytes = device_bytes_in_use() - device_before_bytes;
   return probe;
 }
 

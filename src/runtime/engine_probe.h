@@ -29,6 +29,8 @@ struct EngineProbeOptions {
 struct EngineProbe {
   std::int64_t cold_start_ns = 0;  // load and first inference; the library is already open
   std::int64_t rss_bytes = 0;      // growth of the resident set: library, load, first inference
+  // Growth of the memory in use on all GPUs meanwhile: also what the driver keeps for a process.
+  std::int64_t device_bytes = 0;
 };
 
 // Forks; call it before this process has threads. The error is the child's own, or says that the

@@ -48,17 +48,17 @@ const VendorLibrary& OnnxRuntimeLibrary::vendor() {
 }
 
 Result<std::shared_ptr<const OnnxRuntimeLibrary>> OnnxRuntimeLibrary::open(
-    const LibraryLocations& locations) {
+    const VendorLibrary& build, const LibraryLocations& locations) {
   // The library reports to its maker from the moment it is opened unless the environment forbids it
   // (its own switch comes too late); nothing leaves a machine unasked.
   ::setenv("ORT_DISABLE_TELEMETRY", "1", 1);
-  TOCSIN_ASSIGN_OR_RETURN(void* const handle, vendor().open(locations));
+  TOCSIN_ASSIGN_OR_RETURN(void* const handle, build.open(locations));
 
   using GetApiBase = const OrtApiBase*(ORT_API_CALL*)();
   const auto get_api_base = reinterpret_cast<GetApiBase>(dlsym(handle, "OrtGetApiBase"));
   if (get_api_base == nullptr) {
     return Error(ErrorCode::kUnavailable, "the library opened as ONNX Runtime has no function " +
-                                              std::string("OrtGetApiBase") + vendor().what_to_do());
+                                              std::string("OrtGetApiBase") + build.what_to_do());
   }
   const OrtApiBase* base = get_api_base();
   std::shared_ptr<OnnxRuntimeLibrary> library(new OnnxRuntimeLibrary());
@@ -72,7 +72,7 @@ Result<std::shared_ptr<const OnnxRuntimeLibrary>> OnnxRuntimeLibrary::open(
   if (library->api_ == nullptr) {
     return Error(ErrorCode::kUnavailable, library->path_ + " is ONNX Runtime " + library->version_ +
                                               ", older than 1." + std::to_string(kApiVersionMin) +
-                                              vendor().what_to_do());
+                                              build.what_to_do());
   }
   // Only fatal messages are printed: every other error comes back as a status.
   if (const Status status = library->check(

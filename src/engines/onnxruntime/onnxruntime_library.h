@@ -21,7 +21,12 @@ class OnnxRuntimeLibrary {
  public:
   // The error says what was tried, why it did not do, and what to do about it.
   static Result<std::shared_ptr<const OnnxRuntimeLibrary>> open(
-      const LibraryLocations& locations = vendor().locations());
+      const LibraryLocations& locations = vendor().locations()) {
+    return open(vendor(), locations);
+  }
+  // Another build of it, beside the first.
+  static Result<std::shared_ptr<const OnnxRuntimeLibrary>> open(const VendorLibrary& build,
+                                                                const LibraryLocations& locations);
   // What is looked for where.
   static const VendorLibrary& vendor();
   ~OnnxRuntimeLibrary();

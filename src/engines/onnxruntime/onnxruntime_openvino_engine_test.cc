@@ -4,11 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cmath>
 #include <filesystem>
-#include <random>
 
-#include "engines/reference/reference_engine.h"
+#include "support/batch_trial.h"
 #include "support/data_path.h"
 #include "support/float_tensor.h"
 
@@ -16,12 +14,6 @@ namespace tocsin {
 namespace {
 
 using testing::HasSubstr;
-
-std::unique_ptr<Session> load(Engine& engine, const SessionOptions& options) {
-  auto session = engine.load(model_fixture("burst_lstm/model.onnx"), options);
-  EXPECT_TRUE(session.ok()) << session.error().message();
-  return session.ok() ? std::move(*session) : nullptr;
-}
 
 // The engine of this machine. Set-up brings the plug-in on machines that can have it.
 class OnnxRuntimeOpenVinoEngineTest : public testing::Test {
@@ -62,29 +54,7 @@ TEST(OnnxRuntimeOpenVinoEngine, MissingLibraryIsTheReason) {
 
 // In FP32 on machines whose default is BF16 too; on one thread and on two.
 TEST_F(OnnxRuntimeOpenVinoEngineTest, EveryBatchGivesTheReferenceEnginesAnswer) {
-  constexpr std::uint64_t kSeed = 12;
-  SCOPED_TRACE(testing::Message() << "seed " << kSeed);
-  std::mt19937_64 random(kSeed);
-  std::normal_distribution<float> normal;
-  ReferenceEngine reference_engine;
-  const auto reference = load(reference_engine, {.batch_max = 7, .steps = 60});
-  for (const int threads : {1, 2}) {
-    const auto session = load(engine_, {.thread_count = threads, .batch_max = 6, .steps = 60});
-    ASSERT_NE(session, nullptr);
-    EXPECT_EQ(session->signature().inputs[0].shape, (std::vector<std::int64_t>{-1, -1, 3}));
-    for (const std::int64_t batch : {3, 1, 6, 2, 7, 5, 4}) {
-      const auto rows = static_cast<std::size_t>(batch);
-      FloatTensor x({batch, 60, 3});
-      for (float& value : x.values) value = normal(random);
-      FloatTensor y({batch, 1});
-      FloatTensor expected = y;
-      ASSERT_TRUE(reference->run(std::array{x.view()}, std::array{expected.view()}));
-      ASSERT_TRUE(session->run(std::array{x.view()}, std::array{y.view()}))
-          << session->error().message();
-      for (std::size_t i = 0; i < rows; ++i)
-        EXPECT_NEAR(y.values[i], expected.values[i], 2e-6F) << "batch " << batch;
-    }
-  }
+  for (const int threads : {1, 2}) expect_reference_answers(engine_, threads, 2e-6F);
 }
 
 TEST_F(OnnxRuntimeOpenVinoEngineTest, RefusesWhatItCannotTake) {
@@ -99,7 +69,7 @@ TEST_F(OnnxRuntimeOpenVinoEngineTest, SessionOutlivesItsEngine) {
   std::unique_ptr<Session> session;
   {
     OnnxRuntimeOpenVinoEngine engine;
-    session = load(engine, {.steps = 60});
+    session = load_burst_lstm(engine, {.steps = 60});
   }
   ASSERT_NE(session, nullptr);
   FloatTensor x({1, 60, 3});

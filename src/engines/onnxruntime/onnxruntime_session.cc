@@ -2,6 +2,7 @@
 #include "engines/onnxruntime/onnxruntime_session.h"
 
 #include <onnxruntime_c_api.h>
+#include <onnxruntime_run_options_config_keys.h>
 
 #include <algorithm>
 #include <cstring>
@@ -99,34 +100,54 @@ struct OnnxRuntimeSession::Binding {
   // Inputs first, then outputs, in the signature's order. The handle of the binding goes before
   // the values it refers to, and these before their memory.
   std::vector<std::vector<std::int64_t>> shapes;
-  std::vector<AlignedBuffer> buffers;
+  std::vector<AlignedBuffer> buffers;                        // of the host, or else
+  std::vector<std::unique_ptr<CudaMemory::Tensor>> tensors;  // of both sides
+  std::vector<void*> host;                                   // where the host has each
   std::vector<Handle<OrtValue>> values;
+  Handle<OrtRunOptions> run_options{nullptr, nullptr};
   Handle<OrtIoBinding> io;
 };
 
-OnnxRuntimeSession::OnnxRuntimeSession(std::shared_ptr<const OnnxRuntimeLibrary> library)
-    : library_(std::move(library)) {}
+OnnxRuntimeSession::OnnxRuntimeSession(std::shared_ptr<const OnnxRuntimeLibrary> library,
+                                       bool captures_graph)
+    : library_(std::move(library)), captures_graph_(captures_graph) {}
 
 OnnxRuntimeSession::~OnnxRuntimeSession() {
   bindings_.clear();
-  if (run_options_ != nullptr) library_->api().ReleaseRunOptions(run_options_);
   if (session_ != nullptr) library_->api().ReleaseSession(session_);
 }
 
 Result<std::unique_ptr<Session>> OnnxRuntimeSession::load(
     std::shared_ptr<const OnnxRuntimeLibrary> library, const std::string& onnx_path,
-    const SessionOptions& options, const OpenVinoProvider* provider) {
-  std::unique_ptr<OnnxRuntimeSession> session(new OnnxRuntimeSession(std::move(library)));
-  Status status = session->open(onnx_path, options, provider);
-  if (status.ok()) status = session->read_signature();
-  if (status.ok()) status = session->bind_ahead(options);
-  if (status.ok() && provider != nullptr) status = session->run_ahead();
-  if (!status.ok()) return status.error().within("loading " + onnx_path);
-  return std::unique_ptr<Session>(std::move(session));
+    const SessionOptions& options, const ExecutionProvider* provider) {
+  const auto attempt = [&](bool captures_graph) -> Result<std::unique_ptr<OnnxRuntimeSession>> {
+    std::unique_ptr<OnnxRuntimeSession> session(new OnnxRuntimeSession(library, captures_graph));
+    TOCSIN_RETURN_IF_ERROR(session->prepare(onnx_path, options, provider));
+    return session;
+  };
+  std::string remark;
+  if (provider != nullptr && provider->memory() != nullptr) {
+    // A graph can be captured of models whose nodes all run on the device.
+    Result<std::unique_ptr<OnnxRuntimeSession>> session = attempt(true);
+    if (session.ok()) return std::unique_ptr<Session>(std::move(*session));
+    remark = "without a CUDA graph: " + std::string(session.error().message());
+  }
+  Result<std::unique_ptr<OnnxRuntimeSession>> session = attempt(false);
+  if (!session.ok()) return session.error().within("loading " + onnx_path);
+  (*session)->remark_ = std::move(remark);
+  return std::unique_ptr<Session>(std::move(*session));
+}
+
+Status OnnxRuntimeSession::prepare(const std::string& onnx_path, const SessionOptions& options,
+                                   const ExecutionProvider* provider) {
+  TOCSIN_RETURN_IF_ERROR(open(onnx_path, options, provider));
+  TOCSIN_RETURN_IF_ERROR(read_signature());
+  TOCSIN_RETURN_IF_ERROR(bind_ahead(options));
+  return provider != nullptr ? run_ahead() : Status();
 }
 
 Status OnnxRuntimeSession::open(const std::string& onnx_path, const SessionOptions& options,
-                                const OpenVinoProvider* provider) {
+                                const ExecutionProvider* provider) {
   TOCSIN_RETURN_IF_ERROR(check_counts(options));
   const OrtApi& api = library_->api();
   OrtSessionOptions* raw = nullptr;
@@ -137,11 +158,14 @@ Status OnnxRuntimeSession::open(const std::string& onnx_path, const SessionOptio
   TOCSIN_RETURN_IF_ERROR(library_->check(api.SetSessionExecutionMode(raw, ORT_SEQUENTIAL)));
   TOCSIN_RETURN_IF_ERROR(
       library_->check(api.SetSessionGraphOptimizationLevel(raw, ORT_ENABLE_ALL)));
-  inputs_are_copied_ = provider != nullptr;
-  if (provider != nullptr) TOCSIN_RETURN_IF_ERROR(provider->append_to(*raw, options.thread_count));
-  TOCSIN_RETURN_IF_ERROR(library_->check(
-      api.CreateSession(library_->environment(), onnx_path.c_str(), raw, &session_)));
-  return library_->check(api.CreateRunOptions(&run_options_));
+  if (provider != nullptr) {
+    device_ = provider->memory();
+    inputs_are_copied_ = device_ == nullptr;
+    TOCSIN_RETURN_IF_ERROR(provider->append_to(
+        *raw, {.thread_count = options.thread_count, .captures_graph = captures_graph_}));
+  }
+  return library_->check(
+      api.CreateSession(library_->environment(), onnx_path.c_str(), raw, &session_));
 }
 
 Status OnnxRuntimeSession::read_signature() {
@@ -219,6 +243,7 @@ Status OnnxRuntimeSession::bind_ahead(const SessionOptions& options) {
     const auto is_bound = [&](const auto& b) { return b->matches(input_views, output_views); };
     if (std::ranges::any_of(bindings_, is_bound)) continue;
     TOCSIN_ASSIGN_OR_RETURN(auto binding, make_binding(input_views, output_views));
+    if (captures_graph_) TOCSIN_RETURN_IF_ERROR(make_run_options(*binding, true));
     bindings_.push_back(std::move(binding));
   }
   return {};
@@ -232,10 +257,55 @@ Status OnnxRuntimeSession::bind_again(const Binding& binding) const {
 }
 
 Status OnnxRuntimeSession::run_ahead() {
-  for (const auto& binding : bindings_)
-    TOCSIN_RETURN_IF_ERROR(
-        library_->check(library_->api().RunWithBinding(session_, run_options_, binding->io.get())));
+  for (const auto& binding : bindings_) TOCSIN_RETURN_IF_ERROR(run_bound(*binding));
   return {};
+}
+
+// A graph replays what it saw, with its addresses: each binding has its own, by number.
+Status OnnxRuntimeSession::make_run_options(Binding& binding, bool uses_graph) const {
+  const OrtApi& api = library_->api();
+  OrtRunOptions* raw = nullptr;
+  TOCSIN_RETURN_IF_ERROR(library_->check(api.CreateRunOptions(&raw)));
+  binding.run_options = {raw, api.ReleaseRunOptions};
+  if (device_ == nullptr) return {};
+  // The copies behind the run stand in the same stream, and are waited for.
+  TOCSIN_RETURN_IF_ERROR(library_->check(
+      api.AddRunConfigEntry(raw, kOrtRunOptionsConfigDisableSynchronizeExecutionProviders, "1")));
+  const std::string graph = uses_graph ? std::to_string(bindings_.size() + 1) : "-1";
+  return library_->check(
+      api.AddRunConfigEntry(raw, kOrtRunOptionsConfigCudaGraphAnnotation, graph.c_str()));
+}
+
+Status OnnxRuntimeSession::bind(const TensorView& view, const char* name, bool is_input,
+                                Binding& binding) const {
+  const OrtApi& api = library_->api();
+  std::size_t size_bytes = data_type_size_bytes(view.type);
+  for (const std::int64_t dimension : view.shape) size_bytes *= static_cast<std::size_t>(dimension);
+  binding.shapes.emplace_back(view.shape.begin(), view.shape.end());
+  void* bound = nullptr;
+  if (device_ != nullptr) {
+    TOCSIN_ASSIGN_OR_RETURN(auto tensor, CudaMemory::make_tensor(device_, size_bytes));
+    binding.host.push_back(tensor->host());
+    bound = tensor->device();
+    binding.tensors.push_back(std::move(tensor));
+  } else {
+    binding.buffers.push_back(make_aligned_buffer(size_bytes));
+    bound = binding.buffers.back().get();
+    binding.host.push_back(bound);
+  }
+  OrtMemoryInfo* raw_memory = nullptr;
+  TOCSIN_RETURN_IF_ERROR(library_->check(
+      device_ != nullptr
+          ? api.CreateMemoryInfo("Cuda", OrtDeviceAllocator, 0, OrtMemTypeDefault, &raw_memory)
+          : api.CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &raw_memory)));
+  const Handle<OrtMemoryInfo> memory(raw_memory, api.ReleaseMemoryInfo);
+  OrtValue* value = nullptr;
+  TOCSIN_RETURN_IF_ERROR(library_->check(
+      api.CreateTensorWithDataAsOrtValue(memory.get(), bound, size_bytes, view.shape.data(),
+                                         view.shape.size(), element_type_of(view.type), &value)));
+  binding.values.emplace_back(value, api.ReleaseValue);
+  return library_->check(is_input ? api.BindInput(binding.io.get(), name, value)
+                                  : api.BindOutput(binding.io.get(), name, value));
 }
 
 Result<std::unique_ptr<OnnxRuntimeSession::Binding>> OnnxRuntimeSession::make_binding(
@@ -244,30 +314,30 @@ Result<std::unique_ptr<OnnxRuntimeSession::Binding>> OnnxRuntimeSession::make_bi
   OrtIoBinding* raw_binding = nullptr;
   TOCSIN_RETURN_IF_ERROR(library_->check(api.CreateIoBinding(session_, &raw_binding)));
   auto binding = std::make_unique<Binding>(raw_binding, api.ReleaseIoBinding);
-  OrtMemoryInfo* raw_memory = nullptr;
-  TOCSIN_RETURN_IF_ERROR(
-      library_->check(api.CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &raw_memory)));
-  const Handle<OrtMemoryInfo> memory(raw_memory, api.ReleaseMemoryInfo);
-
-  const auto bind = [&](const TensorView& view, const char* name, bool is_input) -> Status {
-    std::size_t size_bytes = data_type_size_bytes(view.type);
-    for (const std::int64_t dimension : view.shape)
-      size_bytes *= static_cast<std::size_t>(dimension);
-    binding->shapes.emplace_back(view.shape.begin(), view.shape.end());
-    binding->buffers.push_back(make_aligned_buffer(size_bytes));
-    OrtValue* value = nullptr;
-    TOCSIN_RETURN_IF_ERROR(library_->check(api.CreateTensorWithDataAsOrtValue(
-        memory.get(), binding->buffers.back().get(), size_bytes, view.shape.data(),
-        view.shape.size(), element_type_of(view.type), &value)));
-    binding->values.emplace_back(value, api.ReleaseValue);
-    return library_->check(is_input ? api.BindInput(binding->io.get(), name, value)
-                                    : api.BindOutput(binding->io.get(), name, value));
-  };
+  TOCSIN_RETURN_IF_ERROR(make_run_options(*binding, false));
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    TOCSIN_RETURN_IF_ERROR(bind(inputs[i], signature_.inputs[i].name.c_str(), true));
+    TOCSIN_RETURN_IF_ERROR(bind(inputs[i], signature_.inputs[i].name.c_str(), true, *binding));
   for (std::size_t i = 0; i < outputs.size(); ++i)
-    TOCSIN_RETURN_IF_ERROR(bind(outputs[i], signature_.outputs[i].name.c_str(), false));
+    TOCSIN_RETURN_IF_ERROR(bind(outputs[i], signature_.outputs[i].name.c_str(), false, *binding));
   return binding;
+}
+
+Status OnnxRuntimeSession::run_bound(const Binding& binding) const {
+  if (device_ != nullptr) {
+    TOCSIN_RETURN_IF_ERROR(device_->enter());
+    for (std::size_t i = 0; i < signature_.inputs.size(); ++i)
+      TOCSIN_RETURN_IF_ERROR(binding.tensors[i]->copy_to_device());
+  } else if (inputs_are_copied_) {
+    TOCSIN_RETURN_IF_ERROR(bind_again(binding));
+  }
+  OrtStatus* raw =
+      library_->api().RunWithBinding(session_, binding.run_options.get(), binding.io.get());
+  if (raw != nullptr) [[unlikely]]
+    return library_->check(raw);
+  if (device_ == nullptr) return {};
+  for (std::size_t i = signature_.inputs.size(); i < binding.tensors.size(); ++i)
+    TOCSIN_RETURN_IF_ERROR(binding.tensors[i]->copy_to_host());
+  return device_->wait();
 }
 
 OnnxRuntimeSession::Binding* OnnxRuntimeSession::binding_for(std::span<const TensorView> inputs,
@@ -298,16 +368,11 @@ bool OnnxRuntimeSession::run(std::span<const TensorView> inputs,
   Binding* binding = binding_for(inputs, outputs);
   if (binding == nullptr) return false;
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    std::memcpy(binding->buffers[i].get(), inputs[i].data, inputs[i].size_bytes);
-  if (inputs_are_copied_) {
-    if (const Status status = bind_again(*binding); !status.ok()) return fail(status.error());
-  }
-  OrtStatus* raw = library_->api().RunWithBinding(session_, run_options_, binding->io.get());
-  if (raw != nullptr) [[unlikely]]
-    return fail(library_->check(raw).error());
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    std::memcpy(outputs[i].data, binding->buffers[inputs.size() + i].get(), outputs[i].size_bytes);
-  }
+    std::memcpy(binding->host[i], inputs[i].data, inputs[i].size_bytes);
+  if (Status status = run_bound(*binding); !status.ok()) [[unlikely]]
+    return fail(status.error());
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    std::memcpy(outputs[i].data, binding->host[inputs.size() + i], outputs[i].size_bytes);
   return true;
 }
 

@@ -7,15 +7,16 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "engines/engine.h"
+#include "engines/onnxruntime/cuda_memory.h"
+#include "engines/onnxruntime/execution_provider.h"
 #include "engines/onnxruntime/onnxruntime_library.h"
-#include "engines/onnxruntime/openvino_provider.h"
 
 struct OrtSession;
-struct OrtRunOptions;
 struct OrtTypeInfo;
 
 namespace tocsin {
@@ -26,20 +27,23 @@ class OnnxRuntimeSession final : public Session {
   static Result<std::unique_ptr<Session>> load(std::shared_ptr<const OnnxRuntimeLibrary> library,
                                                const std::string& onnx_path,
                                                const SessionOptions& options,
-                                               const OpenVinoProvider* provider = nullptr);
+                                               const ExecutionProvider* provider = nullptr);
   ~OnnxRuntimeSession() override;
 
   const ModelSignature& signature() const noexcept override { return signature_; }
   bool run(std::span<const TensorView> inputs,
            std::span<const TensorView> outputs) noexcept override;
   const Error& error() const noexcept override { return error_; }
+  std::string_view remark() const noexcept override { return remark_; }
 
  private:
   struct Binding;
 
-  explicit OnnxRuntimeSession(std::shared_ptr<const OnnxRuntimeLibrary> library);
+  OnnxRuntimeSession(std::shared_ptr<const OnnxRuntimeLibrary> library, bool captures_graph);
+  Status prepare(const std::string& onnx_path, const SessionOptions& options,
+                 const ExecutionProvider* provider);
   Status open(const std::string& onnx_path, const SessionOptions& options,
-              const OpenVinoProvider* provider);
+              const ExecutionProvider* provider);
   Status read_signature();
   Result<TensorSpec> read_tensor_spec(std::size_t index, bool is_input) const;
   Status read_tensor_type(const OrtTypeInfo& type, TensorSpec& spec) const;
@@ -51,6 +55,10 @@ class OnnxRuntimeSession final : public Session {
   Status run_ahead();
   Result<std::unique_ptr<Binding>> make_binding(std::span<const TensorView> inputs,
                                                 std::span<const TensorView> outputs) const;
+  Status bind(const TensorView& view, const char* name, bool is_input, Binding& binding) const;
+  Status make_run_options(Binding& binding, bool uses_graph) const;
+  // Runs what is bound, from the host's memory to the host's.
+  Status run_bound(const Binding& binding) const;
   // The binding for these shapes; made if there is none. Null: see error_.
   Binding* binding_for(std::span<const TensorView> inputs, std::span<const TensorView> outputs);
   bool fail(Error error) noexcept;
@@ -58,10 +66,12 @@ class OnnxRuntimeSession final : public Session {
   std::shared_ptr<const OnnxRuntimeLibrary> library_;
   ModelSignature signature_;
   OrtSession* session_ = nullptr;
-  OrtRunOptions* run_options_ = nullptr;
   std::vector<std::unique_ptr<Binding>> bindings_;
   std::size_t next_replaced_ = 0;
-  bool inputs_are_copied_ = false;
+  bool captures_graph_ = false;         // for the shapes that are bound at load
+  bool inputs_are_copied_ = false;      // when they are bound, by ONNX Runtime
+  std::shared_ptr<CudaMemory> device_;  // what tensors are bound to; null: the host's memory
+  std::string remark_;
   Error error_{ErrorCode::kOk, ""};
 };
 

@@ -71,8 +71,9 @@ Result<OpenVinoProvider> OpenVinoProvider::open(std::shared_ptr<const OnnxRuntim
   return provider;
 }
 
-Status OpenVinoProvider::append_to(OrtSessionOptions& settings, int thread_count) const {
-  const std::string config = R"({"CPU":{"INFERENCE_NUM_THREADS":")" + std::to_string(thread_count) +
+Status OpenVinoProvider::append_to(OrtSessionOptions& settings, const Options& options) const {
+  const std::string config = R"({"CPU":{"INFERENCE_NUM_THREADS":")" +
+                             std::to_string(options.thread_count) +
                              R"(","INFERENCE_PRECISION_HINT":"f32"}})";
   const std::array keys = {"load_config"};
   const std::array values = {config.c_str()};

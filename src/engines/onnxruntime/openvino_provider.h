@@ -6,15 +6,15 @@
 #include <string>
 
 #include "base/result.h"
+#include "engines/onnxruntime/execution_provider.h"
 #include "engines/onnxruntime/onnxruntime_library.h"
 #include "engines/vendor_library.h"
 
 struct OrtEpDevice;
-struct OrtSessionOptions;
 
 namespace tocsin {
 
-class OpenVinoProvider {
+class OpenVinoProvider final : public ExecutionProvider {
  public:
   // What is looked for where.
   static const VendorLibrary& vendor();
@@ -28,7 +28,7 @@ class OpenVinoProvider {
 
   // Makes a session run on OpenVINO's CPU device, in FP32, with this many threads of its own: the
   // thread count of ONNX Runtime does not bind it.
-  Status append_to(OrtSessionOptions& settings, int thread_count) const;
+  Status append_to(OrtSessionOptions& settings, const Options& options) const override;
 
  private:
   OpenVinoProvider() = default;
