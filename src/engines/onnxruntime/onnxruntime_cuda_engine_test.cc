@@ -23,7 +23,9 @@ TEST(OnnxRuntimeCudaEngine, MissingLibraryIsTheReason) {
 }
 
 TEST(OnnxRuntimeCudaEngine, ALibraryForTheCpuIsTheReason) {
-  const OnnxRuntimeCudaEngine engine(OnnxRuntimeLibrary::vendor().locations());
+  const auto library = OnnxRuntimeLibrary::open();
+  ASSERT_TRUE(library.ok()) << library.error().message();
+  const OnnxRuntimeCudaEngine engine({.configured_path = (*library)->path(), .folders = {}});
   EXPECT_FALSE(engine.info().found);
   EXPECT_THAT(engine.info().reason, HasSubstr("was built without the CUDA provider"));
 }
