@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "runtime/doctor/gpu_findings.h"
+
 namespace tocsin {
 namespace {
 
@@ -148,6 +150,45 @@ TEST_F(HostFindings, MindsAClockThatIsASystemCall) {
   EXPECT_FALSE(find("clock_source").ok);
   put(path, "tsc\n");
   EXPECT_TRUE(find("clock_source").ok);
+}
+
+TEST_F(HostFindings, FindsTheCpusNearToAGpu) {
+  const std::string folder = "/sys/bus/pci/devices/0000:0d:00.0/";
+  put(folder + "numa_node", "1\n");
+  put(folder + "local_cpulist", "8-15\n");
+  put(folder + "current_link_speed", "32.0 GT/s PCIe\n");
+  put(folder + "current_link_width", "16\n");
+  GpuFacts facts;
+  facts.devices.push_back({.name = "GPU of the test",
+                           .pci_bus_id = "0000:0d:00.0",
+                           .capability_major = 9,
+                           .memory_bytes = std::uint64_t{80} << 30});
+  facts.devices.push_back({.name = "another", .pci_bus_id = "0000:0e:00.0", .mig_enabled = true});
+  const auto places = gpu_places(HostFiles(root_.string()), facts);
+  ASSERT_EQ(places.size(), 2U);
+  EXPECT_EQ(places[0].node, 1);
+  EXPECT_EQ(places[0].cpus, (CpuList{8, 9, 10, 11, 12, 13, 14, 15}));
+  EXPECT_EQ(places[1].node, -1);
+  const auto findings = gpu_findings(facts, places, {0, 1, 8});
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(findings[0].name, "gpu0");
+  EXPECT_EQ(findings[0].found,
+            "GPU of the test, compute capability 9.0, 80 GiB, whole at 0000:0d:00.0, "
+            "32.0 GT/s PCIe x16, NUMA node 1, near to CPUs 8-15");
+  EXPECT_TRUE(findings[0].ok);
+  EXPECT_THAT(findings[1].found, HasSubstr("divided (MIG) at 0000:0e:00.0"));
+  const auto far = gpu_findings(facts, places, {0, 1});
+  EXPECT_FALSE(far[0].ok);
+  EXPECT_THAT(far[0].advice, HasSubstr("taskset -c 8-15"));
+  EXPECT_TRUE(far[1].ok);
+}
+
+TEST_F(HostFindings, WithoutAGpuSaysWhyAndFindsNoFault) {
+  const auto findings =
+      gpu_findings(Error(ErrorCode::kUnavailable, "no NVIDIA driver is installed"), {}, {0});
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].found, "no NVIDIA driver is installed");
+  EXPECT_TRUE(findings[0].ok);
 }
 
 }  // namespace

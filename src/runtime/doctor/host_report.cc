@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "runtime/distribution_fields.h"
@@ -108,6 +109,10 @@ Result<HostReport> examine_host(const HostFiles& files, const HostReportOptions&
     return Error(ErrorCode::kUnavailable, "the kernel does not tell which CPUs may be used");
   report.nodes = numa_nodes(files);
   report.findings = host_findings(files, report.usable);
+  const Result<GpuFacts> gpus = read_gpu_facts();
+  if (gpus.ok()) report.gpus = gpu_places(files, *gpus);
+  std::ranges::move(gpu_findings(gpus, report.gpus, report.usable),
+                    std::back_inserter(report.findings));
   report.findings.push_back(find_locked_memory());
   report.clock = check_clock(clock, options.clock);
   report.findings.push_back(find_clock(report.clock));
@@ -129,10 +134,19 @@ std::string host_report_json(const HostReport& report) {
   json nodes = json::array();
   for (const NumaNode& node : report.nodes)
     nodes.push_back({{"node", node.number}, {"cpus", node.cpus}, {"distances", node.distances}});
+  json gpus = json::array();
+  for (const GpuPlace& place : report.gpus)
+    gpus.push_back({{"name", place.device.name},
+                    {"uuid", place.device.uuid},
+                    {"pci_bus_id", place.device.pci_bus_id},
+                    {"node", place.node < 0 ? json() : json(place.node)},
+                    {"cpus", place.cpus},
+                    {"link", place.link}});
   const json root = {{"ok", report.ok()},
                      {"findings", findings},
                      {"cpus", report.usable},
                      {"numa_nodes", nodes},
+                     {"gpus", gpus},
                      {"tsc", clock_json(report.clock)},
                      {"jitter_ns", distribution_fields(report.jitter.gap_ns)},
                      {"jitter", jitter_json(report.jitter)}};

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "runtime/doctor/clock_check.h"
+#include "runtime/doctor/gpu_findings.h"
 #include "runtime/doctor/host_findings.h"
 #include "runtime/doctor/jitter_check.h"
 
@@ -22,6 +23,7 @@ struct HostReportOptions {
 struct HostReport {
   std::vector<HostFinding> findings;
   std::vector<NumaNode> nodes;
+  std::vector<GpuPlace> gpus;
   CpuList usable;
   ClockCheck clock;
   JitterCheck jitter;
