@@ -3,6 +3,7 @@
 #include <arrow/api.h>
 #include <arrow/io/file.h>
 #include <arrow/ipc/api.h>
+#include <arrow/util/compression.h>
 #include <gtest/gtest.h>
 #include <parquet/arrow/writer.h>
 #include <parquet/properties.h>
@@ -422,6 +423,32 @@ TEST(TableReader, ReadsAnIpcFileByItsFooter) {
   const ReadText read = read_text(path);
   EXPECT_EQ(read.error, "");
   EXPECT_EQ(read.text, whole);
+  std::filesystem::remove(path);
+}
+
+// A packed buffer begins with its unpacked size, which is taken on trust by nobody.
+TEST(TableReader, RefusesABufferThatSaysItUnpacksToATerabyte) {
+  const std::string path = temporary_path("bomb");
+  auto options = arrow::ipc::IpcWriteOptions::Defaults();
+  options.codec = *arrow::util::Codec::Create(arrow::Compression::ZSTD);
+  const auto file = *arrow::io::FileOutputStream::Open(path);
+  const TablePtr table = market_of(kRowsPerPart).table;
+  const auto writer = *arrow::ipc::MakeStreamWriter(file, table->schema(), options);
+  ASSERT_TRUE(writer->WriteTable(*table).ok() && writer->Close().ok() && file->Close().ok());
+  std::string bytes = bytes_of(path);
+  const std::size_t frame = bytes.find("\x28\xB5\x2F\xFD");  // zstd's magic number
+  ASSERT_NE(frame, std::string::npos);
+  const std::int64_t terabyte = std::int64_t{1} << 40;
+  std::memcpy(bytes.data() + frame - sizeof terabyte, &terabyte, sizeof terabyte);
+  put_bytes(path, bytes);
+  const auto stream = open_byte_stream(path);
+  std::string_view line;
+  if (stream.ok()) {
+    while ((*stream)->next_line(line)) continue;
+  }
+  const Status status = stream.ok() ? (*stream)->status() : Status(stream.error());
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code(), ErrorCode::kResourceExhausted) << status.error().message();
   std::filesystem::remove(path);
 }
 
