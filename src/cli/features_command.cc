@@ -77,13 +77,14 @@ ExitCode run_export(const FeatureOptions& options, const CommandContext& context
                             .stop = &watch_interruption()};
   const std::string ending = std::filesystem::path(options.output).extension().string();
   if (options.format.empty() && !ending.empty() && ending != ".csv" && ending != ".npz" &&
-      !options.output.starts_with("/dev/"))
+      ending != ".parquet" && !options.output.starts_with("/dev/"))
     return report_error(Error(ErrorCode::kInvalidArgument,
-                              "--output: expected a name that ends in .csv or .npz, or --format, "
-                              "found '" +
+                              "--output: expected a name that ends in .csv, .npz or .parquet, or "
+                              "--format, found '" +
                                   options.output + "'"));
   if (options.format == "csv") frames.output.format = FrameFileFormat::kCsv;
   if (options.format == "npz") frames.output.format = FrameFileFormat::kNpz;
+  if (options.format == "parquet") frames.output.format = FrameFileFormat::kParquet;
   ProgressBar progress(context.terminal_errors, context.clock, write_to_terminal);
   const Result<FrameExportReport> report =
       export_frames(frames, context.clock, [&](const Progress& done) { progress.update(done); });
@@ -116,11 +117,12 @@ void add_features_command(CLI::App& app, CommandContext& context) {
       [options, &context] { context.action = [options] { return run_list(*options); }; });
   CLI::App* exporter = command->add_subcommand("export", "Write the frames of a file for training");
   options->file.add_to(*exporter, "--feed-format");
-  exporter->add_option("-o,--output", options->output, "File to write: .csv or .npz")->required();
+  exporter->add_option("-o,--output", options->output, "File to write: .csv, .npz or .parquet")
+      ->required();
   exporter
       ->add_option("--format", options->format,
-                   "csv or npz (default: what the output's name ends in, or csv)")
-      ->check(CLI::IsMember({"csv", "npz"}));
+                   "csv, npz or parquet (default: what the output's name ends in, or csv)")
+      ->check(CLI::IsMember({"csv", "npz", "parquet"}));
   exporter->add_option("--feature", options->features,
                        "Only these features, in this order (may be repeated; default: all)");
   exporter->add_option("--leader", options->leaders,

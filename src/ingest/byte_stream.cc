@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "ingest/arrow/arrow_input.h"
 #include "ingest/decompressor.h"
 #include "ingest/file_set.h"
 
@@ -144,7 +145,8 @@ Result<std::unique_ptr<ByteStream>> open_byte_stream(const std::string& path) {
                  path + ": a zip of " + std::to_string(set.names.size()) +
                      " files that no format is told by; unpack it and name one of them");
   }
-  auto raw = open_raw_file(path);
+  const auto kind = columnar_kind_of(path);
+  auto raw = kind.has_value() ? open_columnar_file(path, *kind) : open_raw_file(path);
   if (!raw.ok()) return raw.error().within(path);
   return make_raw_stream(path, std::move(raw).value());
 }

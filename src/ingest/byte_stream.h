@@ -39,7 +39,7 @@ class ByteStream {
 };
 
 // Plain, gzip (also of several members) or zstd (also of several frames), told from the first
-// bytes; of a zip the only file in it.
+// bytes; of a zip the only file in it; of Parquet and Arrow IPC the table as CSV text.
 Result<std::unique_ptr<ByteStream>> open_byte_stream(const std::string& path);
 // The same over any raw bytes.
 Result<std::unique_ptr<ByteStream>> make_raw_stream(std::string name,

@@ -44,7 +44,9 @@ class RawFile final : public RawInput {
       if (errno != EINTR) return system_error("cannot read", errno);
     }
   }
-  std::uint64_t size_bytes() const noexcept override { return size_bytes_; }
+  double progress(std::uint64_t offset_bytes) const noexcept override {
+    return share_of(offset_bytes, size_bytes_);
+  }
 
  private:
   int descriptor_;
@@ -62,7 +64,9 @@ class RawMemory final : public RawInput {
     left_ = left_.subspan(count);
     return count;
   }
-  std::uint64_t size_bytes() const noexcept override { return size_bytes_; }
+  double progress(std::uint64_t offset_bytes) const noexcept override {
+    return share_of(offset_bytes, size_bytes_);
+  }
 
  private:
   std::span<const std::byte> left_;
@@ -231,6 +235,11 @@ std::unique_ptr<RawInput> make_raw_memory(std::span<const std::byte> bytes) {
   return std::make_unique<RawMemory>(bytes);
 }
 
+double share_of(std::uint64_t offset_bytes, std::uint64_t size_bytes) noexcept {
+  if (size_bytes == 0) return 0.0;
+  return std::min(1.0, static_cast<double>(offset_bytes) / static_cast<double>(size_bytes));
+}
+
 ChunkedInput::ChunkedInput(std::unique_ptr<RawInput> raw)
     : raw_(std::move(raw)), chunk_(kChunkBytes) {}
 
@@ -258,13 +267,6 @@ Result<std::size_t> ChunkedInput::read(std::span<std::byte> out) noexcept {
   std::memcpy(out.data(), chunk_.data() + begin_, count);
   consume(count);
   return count;
-}
-
-double ChunkedInput::progress() const noexcept {
-  const std::uint64_t size = raw_->size_bytes();
-  if (size == 0) return 0.0;
-  // A file may grow while it is read.
-  return std::min(1.0, static_cast<double>(offset_bytes_) / static_cast<double>(size));
 }
 
 Result<std::unique_ptr<Decompressor>> make_decompressor(ChunkedInput& input) {

@@ -18,13 +18,17 @@ class RawInput {
   virtual ~RawInput() = default;
   // Reads up to `out.size()` bytes; 0 at the end.
   virtual Result<std::size_t> read(std::span<std::byte> out) noexcept = 0;
-  virtual std::uint64_t size_bytes() const noexcept = 0;  // 0 if it cannot be known
+  // Share of it read, 0 to 1, when `offset_bytes` were handed out; 0 if it cannot be known.
+  virtual double progress(std::uint64_t offset_bytes) const noexcept = 0;
 };
 
 // A file, read in order; a folder or an unreadable file is an error that names it.
 Result<std::unique_ptr<RawInput>> open_raw_file(const std::string& path);
 // `bytes` must outlive the input.
 std::unique_ptr<RawInput> make_raw_memory(std::span<const std::byte> bytes);
+
+// Of an input of `size_bytes`, 0 if they cannot be known; a file may grow while it is read.
+double share_of(std::uint64_t offset_bytes, std::uint64_t size_bytes) noexcept;
 
 // A raw input read ahead by one chunk, so that its first bytes can be looked at.
 class ChunkedInput {
@@ -39,7 +43,7 @@ class ChunkedInput {
   // Reads past the chunk, straight into `out`, if the chunk is empty; else copies from it.
   Result<std::size_t> read(std::span<std::byte> out) noexcept;
   std::uint64_t offset_bytes() const noexcept { return offset_bytes_; }
-  double progress() const noexcept;
+  double progress() const noexcept { return raw_->progress(offset_bytes_); }
 
  private:
   std::unique_ptr<RawInput> raw_;

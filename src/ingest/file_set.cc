@@ -48,7 +48,9 @@ class ZipMember final : public RawInput {
     if (count < 0) return archive_error(reader_);
     return static_cast<std::size_t>(count);
   }
-  std::uint64_t size_bytes() const noexcept override { return size_bytes_; }
+  double progress(std::uint64_t offset_bytes) const noexcept override {
+    return share_of(offset_bytes, size_bytes_);
+  }
 
  private:
   ArchiveReader reader_;

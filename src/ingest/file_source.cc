@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "ingest/arrow/arrow_input.h"
 #include "ingest/binance_decoder.h"
 #include "ingest/capture_formats.h"
 #include "ingest/dbn_metadata.h"
@@ -163,6 +164,15 @@ Error unknown_format(const std::string& path, std::span<const std::byte> head) {
   std::string message = path;
   if (looks_like_lobster_orderbook(head)) {
     message += ": a LOBSTER book file, which is read together with its message file: name that one";
+    return Error(ErrorCode::kInvalidArgument, std::move(message));
+  }
+  if (const auto kind = columnar_kind_of(path); kind.has_value()) {
+    const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
+    message += ": ";
+    message += columnar_kind_name(*kind);
+    message += " with the columns ";
+    message += text.substr(0, std::min(text.find('\n'), text.size()));
+    message += ", which are read by a map: name one (source.map, or --map); config/maps has one";
     return Error(ErrorCode::kInvalidArgument, std::move(message));
   }
   message += looks_like_capture(head)

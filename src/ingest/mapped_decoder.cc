@@ -174,16 +174,15 @@ MappedDecoder::Step MappedDecoder::on_book(Message& message, EventBatch& batch) 
   Step step = take_levels(message);
   if (step == Step::kOk) step = take_ids(message);
   if (step != Step::kOk) return step;
-  if (!state.is_open && (is_snapshot || !map_.has_snapshot())) {
-    open(state);
-    if (!is_snapshot) {
-      // The whole book is built from diffs; only a map that says so vouches for its start.
-      EventBatch opening;
-      state.join.on_snapshot(message.ids.previous, {}, first_event(message), opening);
-      if (map_.starts_empty) {
-        opening.back().end_of_update = false;
-        batch.insert(batch.end(), opening.begin(), opening.end());
-      }
+  if (!state.is_open && (is_snapshot || !map_.has_snapshot())) open(state);
+  // A trade may have opened the instrument before.
+  if (!map_.has_snapshot() && !std::exchange(state.book_begun, true)) {
+    // The whole book is built from diffs; only a map that says so vouches for its start.
+    EventBatch opening;
+    state.join.on_snapshot(message.ids.previous, {}, first_event(message), opening);
+    if (map_.starts_empty) {
+      opening.back().end_of_update = false;
+      batch.insert(batch.end(), opening.begin(), opening.end());
     }
   }
   if (!state.is_open) ++state.count_before_book;

@@ -35,7 +35,8 @@ class MappedDecoder final : public FileDecoder {
   struct SymbolState {
     std::string symbol;
     bool wanted = false;
-    bool is_open = false;  // its grid is known: `instrument` is valid
+    bool is_open = false;     // its grid is known: `instrument` is valid
+    bool book_begun = false;  // by its first diff, where no snapshot is promised
     InstrumentId instrument = 0;
     BookJoin join;
     // Numbers the updates of a feed that does not; of one whose numbers only rise, the last.

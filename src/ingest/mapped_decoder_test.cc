@@ -252,6 +252,15 @@ messages:
   EXPECT_EQ(drain_lines(map, {"1,bid,5000,100,5"}).counters.malformed, 1U);
 }
 
+TEST(MappedDecoder, BeginsABookBehindATradeToo) {
+  const DrainedSource drained =
+      drain_lines(shipped_map("csv_trades_and_levels"),
+                  {"time,symbol,kind,side,price,size", "1000000,X,trade,buy,10.00,1",
+                   "1000001,X,level,buy,10.00,5", "1000002,X,level,sell,10.01,3"});
+  EXPECT_EQ(drained.kinds(), (std::vector{kTrade, kClear, kSetLevel, kSetLevel}));
+  EXPECT_EQ(drained.counters.ignored, 1U);  // the header
+}
+
 TEST(MappedDecoder, NamesTheFieldOfAFaultInJson) {
   const DrainedSource drained = drain_lines(
       map_of(kNumbered), {R"({"k":"s","s":"X","t":1,"b":[["1","1"],["2","x"]],"a":[],"n":7})",

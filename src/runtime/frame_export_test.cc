@@ -1,5 +1,5 @@
-// Exported frames are those of a run, bit for bit: feeds of three kinds, every feature, CSV and
-// npz.
+// Exported frames are those of a run, bit for bit: feeds of three kinds, every feature, CSV,
+// npz and Parquet.
 #include "runtime/frame_export.h"
 
 #include <archive.h>
@@ -23,6 +23,9 @@
 #include "decision/decision_policy.h"
 #include "engines/engine.h"
 #include "features/feature_values.h"
+#include "ingest/arrow/arrow_library.h"
+#include "ingest/byte_stream.h"
+#include "ingest/csv_row.h"
 #include "models/npy_header.h"
 #include "runtime/pipeline.h"
 #include "scoring/failure_capsule.h"
@@ -261,6 +264,58 @@ TEST(FrameExport, NpzHoldsTheSameFramesAsCsv) {
   EXPECT_EQ(instruments, std::string(4 * row, '\0'));
 }
 
+std::vector<std::string> cells_of(std::string_view line) {
+  CsvRow row;
+  EXPECT_TRUE(row.split(line, ','));
+  return {row.cells().begin(), row.cells().end()};
+}
+
+bool has_arrow() { return ArrowLibrary::open(ArrowLibrary::vendor().plugin_locations()).ok(); }
+
+// Read back by the reader of feeds, as text that gives the bits of floats back.
+TEST(FrameExport, ParquetHoldsTheSameFramesAsCsv) {
+  if (!has_arrow()) GTEST_SKIP() << "this build has no plug-in libtocsin_arrow.so";
+  const FileSourceOptions source = lobster_sample();
+  const Exported csv = export_as_csv(source);
+  const std::string path = temporary_path("frame_export_test.parquet");
+  const Result<FrameExportReport> report = export_frames(
+      {.source = source, .output = {path, frame_file_format_of(path)}}, SystemClock(), [](auto) {});
+  ASSERT_TRUE(report.ok()) << report.error().message();
+  const auto stream = open_byte_stream(path);
+  ASSERT_TRUE(stream.ok()) << stream.error().message();
+  std::filesystem::remove(path);
+  std::string_view line;
+  ASSERT_TRUE((*stream)->next_line(line));
+  std::vector<std::string> names{
+      "symbol",           "record", "exchange_time_ns", "receive_time_ns", "mid_price_nanos_x2",
+      "price_tick_nanos", "quality"};
+  const std::size_t fixed = names.size();
+  names.insert(names.end(), csv.names.begin(), csv.names.end());
+  EXPECT_EQ(cells_of(line), names);
+  auto expected = csv.bits.begin();
+  while ((*stream)->next_line(line)) {
+    ASSERT_NE(expected, csv.bits.end());
+    const std::vector<std::string> cells = cells_of(line);
+    ASSERT_EQ(cells.size(), names.size());
+    ASSERT_EQ(cells[0], "AAPL");
+    ASSERT_EQ(cells[1], std::to_string(expected->first.first));
+    for (std::size_t i = fixed; i < cells.size(); ++i) {
+      float value = 0.0F;
+      std::from_chars(cells[i].data(), cells[i].data() + cells[i].size(), value);
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(value), expected->second[i - fixed]) << names[i];
+    }
+    ++expected;
+  }
+  EXPECT_TRUE((*stream)->status().ok());
+  EXPECT_EQ(expected, csv.bits.end());
+}
+
+std::vector<FrameFileFormat> formats_here() {
+  std::vector<FrameFileFormat> formats{FrameFileFormat::kCsv, FrameFileFormat::kNpz};
+  if (has_arrow()) formats.push_back(FrameFileFormat::kParquet);
+  return formats;
+}
+
 TEST(FrameExport, WritesTheFeaturesThatAreAskedForInTheirOrder) {
   const std::string path = temporary_path("frame_export_chosen.csv");
   const FileSourceOptions source = lobster_sample();
@@ -277,6 +332,7 @@ TEST(FrameExport, WritesTheFeaturesThatAreAskedForInTheirOrder) {
   EXPECT_TRUE(line.ends_with(",price_tick_nanos,vpin_50,mid")) << line;
   std::filesystem::remove(path);
   EXPECT_EQ(frame_file_format_of("a.npz"), FrameFileFormat::kNpz);
+  EXPECT_EQ(frame_file_format_of("a.parquet"), FrameFileFormat::kParquet);
   EXPECT_EQ(frame_file_format_of("npz"), FrameFileFormat::kCsv);
 }
 
@@ -302,7 +358,7 @@ TEST(FrameExport, WarnsOfLeadersThatTheFileDoesNotHave) {
 
 TEST(FrameExport, AFullDiskLeavesNoFile) {
   const FileSourceOptions source = binance_sample();
-  for (const FrameFileFormat format : {FrameFileFormat::kCsv, FrameFileFormat::kNpz}) {
+  for (const FrameFileFormat format : formats_here()) {
     const std::string path = temporary_path("full");
     const FileSizeLimit full(5'000);
     const Result<FrameExportReport> report =
@@ -315,7 +371,7 @@ TEST(FrameExport, AFullDiskLeavesNoFile) {
 
 TEST(FrameExport, SaysWhichFileCannotBeWritten) {
   const FileSourceOptions source = binance_sample();
-  for (const FrameFileFormat format : {FrameFileFormat::kCsv, FrameFileFormat::kNpz}) {
+  for (const FrameFileFormat format : formats_here()) {
     const Result<FrameExportReport> report = export_frames(
         {.source = source, .output = {"/nowhere/frames", format}}, SystemClock(), [](auto) {});
     ASSERT_FALSE(report.ok());

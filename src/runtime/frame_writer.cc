@@ -13,7 +13,7 @@
 namespace tocsin {
 namespace {
 
-constexpr std::array<std::string_view, 2> kFormatNames = {"csv", "npz"};
+constexpr std::array<std::string_view, 3> kFormatNames = {"csv", "npz", "parquet"};
 
 struct FileCloser {
   void operator()(std::FILE* file) const { std::fclose(file); }
@@ -85,6 +85,7 @@ Result<std::unique_ptr<FrameWriter>> open_csv_writer(const std::string& path,
 Result<std::unique_ptr<FrameWriter>> open_frame_writer(const FrameFile& file,
                                                        const FeatureSchema& schema) {
   if (file.format == FrameFileFormat::kNpz) return open_npz_writer(file.path, schema);
+  if (file.format == FrameFileFormat::kParquet) return open_parquet_writer(file.path, schema);
   return open_csv_writer(file.path, schema);
 }
 

@@ -12,7 +12,7 @@
 
 namespace tocsin {
 
-enum class FrameFileFormat : std::uint8_t { kCsv, kNpz };
+enum class FrameFileFormat : std::uint8_t { kCsv, kNpz, kParquet };
 std::string_view frame_file_format_name(FrameFileFormat format) noexcept;
 // The format that a file's name ends in; CSV if that is none of them.
 FrameFileFormat frame_file_format_of(std::string_view path) noexcept;
@@ -44,5 +44,11 @@ Result<std::unique_ptr<FrameWriter>> open_csv_writer(const std::string& path,
 // [n]. Columns wait in unnamed files beside it, so that memory does not grow with n.
 Result<std::unique_ptr<FrameWriter>> open_npz_writer(const std::string& path,
                                                      const FeatureSchema& schema);
+
+// A row a frame under the names that the archive of arrays has, the types the same: `symbol`
+// (text, a dictionary), `record`, times, prices, `quality`, then a float32 column a feature. zstd;
+// row groups of bounded size, written as they fill. kUnavailable: there is no Arrow plug-in.
+Result<std::unique_ptr<FrameWriter>> open_parquet_writer(const std::string& path,
+                                                         const FeatureSchema& schema);
 
 }  // namespace tocsin

@@ -37,6 +37,7 @@ class ScriptsTest(unittest.TestCase):
                 self.assertEqual(run.returncode, 4, run.stderr)
                 self.assertIn("tocsin-no-such-package", run.stderr)
                 self.assertIn("ONNX Runtime", run.stderr)
+                self.assertIn("Apache Arrow", run.stderr)
                 self.assertEqual([path.name for path in self.checkout.iterdir()], ["scripts"])
 
     def test_a_package_of_another_group_is_not_asked_for(self):

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <filesystem>
 #include <utility>
 
 namespace tocsin {
@@ -149,22 +148,7 @@ const VendorLibrary& CudaLibrary::vendor() {
   return kVendor;
 }
 
-LibraryLocations CudaLibrary::locations() {
-  namespace fs = std::filesystem;
-  LibraryLocations locations = vendor().locations();
-  locations.folders.clear();
-  locations.system_path = false;
-  std::error_code error;
-  fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
-  if (error) return locations;
-  locations.folders.push_back(folder.string());
-  constexpr int kParentsMax = 4;
-  for (int i = 0; i < kParentsMax && folder.has_parent_path(); ++i) {
-    folder = folder.parent_path();
-    locations.folders.push_back((folder / "bin").string());
-  }
-  return locations;
-}
+LibraryLocations CudaLibrary::locations() { return vendor().plugin_locations(); }
 
 Result<std::shared_ptr<const CudaLibrary>> CudaLibrary::open(const LibraryLocations& locations) {
   const Result<void*> opened = vendor().open(locations);

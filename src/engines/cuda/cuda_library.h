@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/vendor_library.h"
 #include "engines/cuda/cuda_plugin.h"
-#include "engines/vendor_library.h"
 
 namespace tocsin {
 
@@ -43,7 +43,6 @@ class CudaLibrary {
   // The error says what was tried and what to do about it.
   static Result<std::shared_ptr<const CudaLibrary>> open(const LibraryLocations& locations);
   static const VendorLibrary& vendor();
-  // The environment variable, then bin in the folders above the program, then its own folder.
   static LibraryLocations locations();
 
   const cuda::Plugin& plugin() const noexcept { return *plugin_; }

@@ -6,10 +6,10 @@
 #include <string>
 
 #include "base/result.h"
+#include "base/vendor_library.h"
 #include "engines/onnxruntime/cuda_memory.h"
 #include "engines/onnxruntime/execution_provider.h"
 #include "engines/onnxruntime/onnxruntime_library.h"
-#include "engines/vendor_library.h"
 
 namespace tocsin {
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "engines/vendor_library.h"
+#include "base/vendor_library.h"
 
 // The runtime's own types, opaque here.
 struct OrtApi;

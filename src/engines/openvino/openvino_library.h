@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "base/vendor_library.h"
 #include "engines/engine.h"
 #include "engines/openvino/openvino_api.h"
-#include "engines/vendor_library.h"
 
 namespace tocsin {
 

@@ -13,9 +13,9 @@ namespace tocsin {
 // Where a library is looked for, in this order.
 struct LibraryLocations {
   // A library, or the folder that holds it. If it is set, nothing else is tried.
-  std::string configured_path;
+  std::string configured_path{};
   // Folders that may hold the pinned version, nearest first.
-  std::vector<std::string> folders;
+  std::vector<std::string> folders{};
   // Whether the loader's own path (/etc/ld.so.conf, LD_LIBRARY_PATH) is tried at last.
   bool system_path = true;
 };
@@ -31,6 +31,9 @@ struct VendorLibrary {
   // The environment variable, and .deps/<folder>/lib in the folder of the running executable and in
   // up to five of its parents.
   LibraryLocations locations() const;
+  // Of a plug-in of Tocsin's own build, which stands beside the program: the environment variable,
+  // the folder of the running executable, and bin in up to four folders above it.
+  LibraryLocations plugin_locations() const;
   // "; run scripts/setup, or set TOCSIN_ONNXRUNTIME to the library's path"
   std::string what_to_do() const;
   // The loader's handle, with the library's own symbols kept to itself (RTLD_LOCAL). The error says

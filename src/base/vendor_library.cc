@@ -1,5 +1,5 @@
 // dlopen() with reasons that a user can act on.
-#include "engines/vendor_library.h"
+#include "base/vendor_library.h"
 
 #include <dlfcn.h>
 
@@ -12,6 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kParentsMax = 5;
+constexpr int kPluginParentsMax = 4;
 
 struct Opened {
   void* handle = nullptr;
@@ -32,6 +33,11 @@ bool try_open(const std::string& path, Opened& opened) {
   // The loader's message begins with the path in most cases, but not in all.
   note(opened, text.find(path) == std::string::npos ? path + ": " + text : text);
   return false;
+}
+
+std::string configured_path(const VendorLibrary& library) {
+  const char* path = std::getenv(std::string(library.variable).c_str());
+  return path == nullptr ? "" : path;
 }
 
 bool is_there(const fs::path& path) {
@@ -84,14 +90,28 @@ void open_from_system(const VendorLibrary& library, Opened& opened) {
 
 LibraryLocations VendorLibrary::locations() const {
   LibraryLocations locations;
-  if (const char* path = std::getenv(std::string(variable).c_str()); path != nullptr)
-    locations.configured_path = path;
+  locations.configured_path = configured_path(*this);
   std::error_code error;
   fs::path above = fs::read_symlink("/proc/self/exe", error).parent_path();
   for (int i = 0; !error && i <= kParentsMax; ++i) {
     locations.folders.push_back((above / ".deps" / folder / "lib").string());
     if (above == above.parent_path()) break;
     above = above.parent_path();
+  }
+  return locations;
+}
+
+LibraryLocations VendorLibrary::plugin_locations() const {
+  LibraryLocations locations;
+  locations.configured_path = configured_path(*this);
+  locations.system_path = false;
+  std::error_code error;
+  fs::path above = fs::read_symlink("/proc/self/exe", error).parent_path();
+  if (error) return locations;
+  locations.folders.push_back(above.string());
+  for (int i = 0; i < kPluginParentsMax && above.has_parent_path(); ++i) {
+    above = above.parent_path();
+    locations.folders.push_back((above / "bin").string());
   }
   return locations;
 }
