@@ -111,7 +111,8 @@ LibraryLocations VendorLibrary::plugin_locations() const {
   locations.folders.push_back(above.string());
   for (int i = 0; i < kPluginParentsMax && above.has_parent_path(); ++i) {
     above = above.parent_path();
-    locations.folders.push_back((above / "bin").string());
+    const std::string bin = (above / "bin").string();
+    if (bin != locations.folders.front()) locations.folders.push_back(bin);
   }
   return locations;
 }
