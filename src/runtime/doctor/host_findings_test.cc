@@ -159,11 +159,13 @@ TEST_F(HostFindings, FindsTheCpusNearToAGpu) {
   put(folder + "current_link_speed", "32.0 GT/s PCIe\n");
   put(folder + "current_link_width", "16\n");
   GpuFacts facts;
-  facts.devices.push_back({.name = "GPU of the test",
-                           .pci_bus_id = "0000:0d:00.0",
-                           .capability_major = 9,
-                           .memory_bytes = std::uint64_t{80} << 30});
-  facts.devices.push_back({.name = "another", .pci_bus_id = "0000:0e:00.0", .mig_enabled = true});
+  facts.devices.resize(2);
+  facts.devices[0].name = "GPU of the test";
+  facts.devices[0].pci_bus_id = "0000:0d:00.0";
+  facts.devices[0].capability_major = 9;
+  facts.devices[0].memory_bytes = std::uint64_t{80} << 30;
+  facts.devices[1].pci_bus_id = "0000:0e:00.0";
+  facts.devices[1].mig_enabled = true;
   const auto places = gpu_places(HostFiles(root_.string()), facts);
   ASSERT_EQ(places.size(), 2U);
   EXPECT_EQ(places[0].node, 1);
