@@ -93,7 +93,8 @@ def check_answers(arguments) -> None:
     decoded = peer(arguments, "databento-dbn decode")["messages"]
     if messages != decoded:
         sys.exit(f"{messages} messages by tocsin, {decoded} by databento-dbn")
-    end = tocsin(arguments, "inspect", arguments.file, "--at", "2200-01-01T00:00:00")["picture"]
+    last_time = str(tocsin(arguments, "inspect", arguments.file)["last_time"])
+    end = tocsin(arguments, "inspect", arguments.file, "--at", last_time)["picture"]
     own = [float(end["bids"][0]["price"]), float(end["asks"][0]["price"])]
     other = peer(arguments, "nautilus_trader decode + book")["best"]
     if own != other:
