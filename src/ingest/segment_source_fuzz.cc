@@ -36,20 +36,10 @@ constexpr tocsin::BlockKind kEventsAndEnd[] = {tocsin::BlockKind::kEvents,
                                                tocsin::BlockKind::kLast};
 constexpr tocsin::BlockKind kFailedEnd[] = {tocsin::BlockKind::kFailed};
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size < 2) return 0;
-  std::span<const std::byte> bytes = std::as_bytes(std::span(data, size)).subspan(2);
-  std::vector<std::byte> wrapped;
-  if (data[0] != 0) {
-    wrapped = data[0] == 1 ? segment_around(bytes, data[1], kEventsAndEnd)
-                           : segment_around(bytes, data[1], kFailedEnd);
-    bytes = wrapped;
-  }
-  if (bytes.data() == nullptr) return 0;
-  auto opened = tocsin::SegmentSource::over({bytes}, {});
-  if (!opened.ok()) return 0;
+// All of it, with what holds of any source.
+void play(std::span<const std::byte> bytes, const tocsin::SegmentSourceOptions& options) {
+  auto opened = tocsin::SegmentSource::over({bytes}, options);
+  if (!opened.ok()) return;
   tocsin::Source& source = **opened;
   tocsin::EventBatch batch;
   std::uint64_t events = 0;
@@ -62,5 +52,22 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   }
   TOCSIN_ASSERT(source.counters().events == events);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 2) return 0;
+  std::span<const std::byte> bytes = std::as_bytes(std::span(data, size)).subspan(2);
+  std::vector<std::byte> wrapped;
+  if (data[0] != 0) {
+    wrapped = data[0] == 1 ? segment_around(bytes, data[1], kEventsAndEnd)
+                           : segment_around(bytes, data[1], kFailedEnd);
+    bytes = wrapped;
+  }
+  if (bytes.data() == nullptr) return 0;
+  // Of some symbols it is read by its index.
+  play(bytes, {});
+  play(bytes, {.symbols = {"A"}, .from_time_ns = {}});
   return 0;
 }
