@@ -133,6 +133,8 @@ Result<void*> VendorLibrary::open(const LibraryLocations& locations) const {
   return opened.handle;
 }
 
+void* symbol_in(void* handle, const char* name) noexcept { return dlsym(handle, name); }
+
 std::string mapped_path(const void* symbol) {
   Dl_info info{};
   if (dladdr(symbol, &info) == 0 || info.dli_fname == nullptr) return "unknown";

@@ -2,6 +2,7 @@
 // for the life of the program: threads and destructors of such libraries outlive a close.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,5 +44,31 @@ struct VendorLibrary {
 
 // The file that was mapped for a symbol of it.
 std::string mapped_path(const void* symbol);
+
+// A symbol of an opened library; null: it has none of that name.
+void* symbol_in(void* handle, const char* name) noexcept;
+// The same for a function. False: it has none of that name.
+template <typename Function>
+bool resolve(void* handle, const char* name, Function*& function) noexcept {
+  function = reinterpret_cast<Function*>(symbol_in(handle, name));
+  return function != nullptr;
+}
+
+// What a plug-in of Tocsin's own build ("CUDA") offers: the table that its only function returns,
+// if that is of the version that the program was built with.
+template <typename Plugin>
+Result<const Plugin*> plugin_table(void* handle, std::string_view name, const char* symbol,
+                                   std::uint32_t version) {
+  const Plugin* (*entry)() = nullptr;
+  if (!resolve(handle, symbol, entry))
+    return Error(ErrorCode::kUnavailable, "the library opened as Tocsin's " + std::string(name) +
+                                              " plug-in has no function " + symbol);
+  const Plugin* plugin = entry();
+  if (plugin->version != version)
+    return Error(ErrorCode::kUnavailable,
+                 mapped_path(plugin) + " is of version " + std::to_string(plugin->version) +
+                     ", this program needs " + std::to_string(version) + ": build both together");
+  return plugin;
+}
 
 }  // namespace tocsin

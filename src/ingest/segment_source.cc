@@ -107,7 +107,7 @@ Status SegmentSource::start() {
   segment_ = first;
   for (std::size_t i = 0; i < first; ++i) bytes_before_ += segments_[i].size_bytes;
   wants_books_ = true;
-  return load(first);
+  return begin(first);
 }
 
 // The last segment that begins at or before a time, which must lie within the recording.
@@ -192,6 +192,12 @@ Status SegmentSource::load(std::size_t segment_index) {
   at_ = read->size_bytes;
   block_ = 0;
   ended_ = false;
+  return {};
+}
+
+// Loads a segment that is to be played.
+Status SegmentSource::begin(std::size_t segment_index) {
+  TOCSIN_RETURN_IF_ERROR(load(segment_index));
   index_.clear();
   if (!options_.symbols.empty()) read_index();
   return {};
@@ -274,7 +280,7 @@ Result<bool> SegmentSource::next_block() {
       bytes_before_ += segments_[segment_].size_bytes;
       ++segment_;
       wants_books_ = false;
-      TOCSIN_RETURN_IF_ERROR(load(segment_));
+      TOCSIN_RETURN_IF_ERROR(begin(segment_));
     }
     std::span<const std::byte> stored;
     TOCSIN_ASSIGN_OR_RETURN(const BlockHeader header, read_block(stored));

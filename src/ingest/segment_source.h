@@ -61,6 +61,7 @@ class SegmentSource final : public Source {
   SegmentSource(std::vector<Segment> segments, SegmentSourceOptions options);
   Status start();
   Status load(std::size_t segment_index);
+  Status begin(std::size_t segment_index);
   Status check_order(const ReadHeader& read) const;
   struct TimeSpan {
     std::int64_t begin_ns = 0;  // the least exchange time

@@ -40,12 +40,6 @@ struct Nvml {
   int (*mig_mode)(NvmlDevice, unsigned*, unsigned*) = nullptr;
 };
 
-template <typename Function>
-bool resolve(void* handle, const char* name, Function*& function) {
-  function = reinterpret_cast<Function*>(dlsym(handle, name));
-  return function != nullptr;
-}
-
 Result<Nvml> open_nvml() {
   void* handle = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr)
@@ -157,21 +151,10 @@ Result<std::shared_ptr<const CudaLibrary>> CudaLibrary::open(const LibraryLocati
                  "libtocsin_cuda.so is not beside the program: it is built where scripts/setup has "
                  "brought nvcc; or set TOCSIN_CUDA to its path");
   if (!opened.ok()) return opened.error();
-  void* const handle = *opened;
-  using Entry = const cuda::Plugin*();
-  Entry* entry = nullptr;
-  if (!resolve(handle, cuda::kPluginSymbol, entry))
-    return Error(ErrorCode::kUnavailable,
-                 "the library opened as Tocsin's CUDA plug-in has no "
-                 "function " +
-                     std::string(cuda::kPluginSymbol));
-  const cuda::Plugin* plugin = entry();
-  std::string path = mapped_path(reinterpret_cast<const void*>(entry));
-  if (plugin->version != cuda::kPluginVersion)
-    return Error(ErrorCode::kUnavailable,
-                 fmt::format("{} is of version {}, this program needs {}: build both together",
-                             path, plugin->version, cuda::kPluginVersion));
-  return std::shared_ptr<const CudaLibrary>(new CudaLibrary(plugin, std::move(path)));
+  TOCSIN_ASSIGN_OR_RETURN(
+      const cuda::Plugin* const plugin,
+      plugin_table<cuda::Plugin>(*opened, "CUDA", cuda::kPluginSymbol, cuda::kPluginVersion));
+  return std::shared_ptr<const CudaLibrary>(new CudaLibrary(plugin, mapped_path(plugin)));
 }
 
 Status CudaLibrary::check(const cuda::Status& status) {

@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "base/vendor_library.h"
+
 namespace tocsin {
 
 struct CudaMemory::Driver {
@@ -32,12 +34,6 @@ struct CudaMemory::Driver {
 namespace {
 
 constexpr unsigned kStreamNonBlocking = 1;
-
-template <typename Function>
-bool resolve(void* handle, const char* name, Function*& function) {
-  function = reinterpret_cast<Function*>(dlsym(handle, name));
-  return function != nullptr;
-}
 
 }  // namespace
 

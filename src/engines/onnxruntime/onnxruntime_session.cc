@@ -242,8 +242,7 @@ Status OnnxRuntimeSession::bind_ahead(const SessionOptions& options) {
     const auto output_views = views_of(outputs);
     const auto is_bound = [&](const auto& b) { return b->matches(input_views, output_views); };
     if (std::ranges::any_of(bindings_, is_bound)) continue;
-    TOCSIN_ASSIGN_OR_RETURN(auto binding, make_binding(input_views, output_views));
-    if (captures_graph_) TOCSIN_RETURN_IF_ERROR(make_run_options(*binding, true));
+    TOCSIN_ASSIGN_OR_RETURN(auto binding, make_binding(input_views, output_views, captures_graph_));
     bindings_.push_back(std::move(binding));
   }
   return {};
@@ -309,12 +308,13 @@ Status OnnxRuntimeSession::bind(const TensorView& view, const char* name, bool i
 }
 
 Result<std::unique_ptr<OnnxRuntimeSession::Binding>> OnnxRuntimeSession::make_binding(
-    std::span<const TensorView> inputs, std::span<const TensorView> outputs) const {
+    std::span<const TensorView> inputs, std::span<const TensorView> outputs,
+    bool uses_graph) const {
   const OrtApi& api = library_->api();
   OrtIoBinding* raw_binding = nullptr;
   TOCSIN_RETURN_IF_ERROR(library_->check(api.CreateIoBinding(session_, &raw_binding)));
   auto binding = std::make_unique<Binding>(raw_binding, api.ReleaseIoBinding);
-  TOCSIN_RETURN_IF_ERROR(make_run_options(*binding, false));
+  TOCSIN_RETURN_IF_ERROR(make_run_options(*binding, uses_graph));
   for (std::size_t i = 0; i < inputs.size(); ++i)
     TOCSIN_RETURN_IF_ERROR(bind(inputs[i], signature_.inputs[i].name.c_str(), true, *binding));
   for (std::size_t i = 0; i < outputs.size(); ++i)
@@ -344,7 +344,7 @@ OnnxRuntimeSession::Binding* OnnxRuntimeSession::binding_for(std::span<const Ten
                                                              std::span<const TensorView> outputs) {
   for (const auto& binding : bindings_)
     if (binding->matches(inputs, outputs)) return binding.get();
-  Result<std::unique_ptr<Binding>> made = make_binding(inputs, outputs);
+  Result<std::unique_ptr<Binding>> made = make_binding(inputs, outputs, false);
   if (!made.ok()) {
     fail(made.error());
     return nullptr;

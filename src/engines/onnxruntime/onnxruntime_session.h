@@ -54,7 +54,8 @@ class OnnxRuntimeSession final : public Session {
   // The first run of a shape costs the provider milliseconds: runs what is bound once.
   Status run_ahead();
   Result<std::unique_ptr<Binding>> make_binding(std::span<const TensorView> inputs,
-                                                std::span<const TensorView> outputs) const;
+                                                std::span<const TensorView> outputs,
+                                                bool uses_graph) const;
   Status bind(const TensorView& view, const char* name, bool is_input, Binding& binding) const;
   Status make_run_options(Binding& binding, bool uses_graph) const;
   // Runs what is bound, from the host's memory to the host's.

@@ -1,7 +1,5 @@
-// dlopen() of the plug-in, and its errors in the program's terms.
+// The plug-in opened, and its errors in the program's terms.
 #include "ingest/arrow/arrow_library.h"
-
-#include <dlfcn.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -53,18 +51,9 @@ Result<ArrowLibrary> ArrowLibrary::open(const LibraryLocations& locations) {
         "Parquet and Arrow IPC need the plug-in libtocsin_arrow.so, which is not beside the "
         "program: run scripts/fetch-arrow and build again, or set TOCSIN_ARROW to its path");
   if (!opened.ok()) return opened.error();
-  using Entry = const columnar::Plugin*();
-  auto* const entry = reinterpret_cast<Entry*>(dlsym(*opened, columnar::kPluginSymbol));
-  if (entry == nullptr)
-    return Error(ErrorCode::kUnavailable,
-                 "the library opened as Tocsin's Arrow plug-in has no function " +
-                     std::string(columnar::kPluginSymbol));
-  const columnar::Plugin* plugin = entry();
-  if (plugin->version != columnar::kPluginVersion)
-    return Error(ErrorCode::kUnavailable,
-                 mapped_path(reinterpret_cast<const void*>(entry)) + " is of version " +
-                     std::to_string(plugin->version) + ", this program needs " +
-                     std::to_string(columnar::kPluginVersion) + ": build both together");
+  TOCSIN_ASSIGN_OR_RETURN(const columnar::Plugin* const plugin,
+                          plugin_table<columnar::Plugin>(*opened, "Arrow", columnar::kPluginSymbol,
+                                                         columnar::kPluginVersion));
   return ArrowLibrary(plugin);
 }
 

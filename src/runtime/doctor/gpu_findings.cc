@@ -59,6 +59,7 @@ std::vector<HostFinding> gpu_findings(const Result<GpuFacts>& facts,
                                       const std::vector<GpuPlace>& places, const CpuList& usable) {
   if (!facts.ok()) return {{"gpu", std::string(facts.error().message()), {}, true}};
   std::vector<HostFinding> findings;
+  findings.reserve(places.size());
   for (const GpuPlace& place : places)
     findings.push_back(finding_of(findings.size(), place, usable));
   return findings;
