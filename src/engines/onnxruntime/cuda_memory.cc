@@ -99,7 +99,7 @@ Status CudaMemory::wait() const {
 }
 
 Result<std::unique_ptr<CudaMemory::Tensor>> CudaMemory::make_tensor(
-    std::shared_ptr<CudaMemory> memory, std::size_t size_bytes) {
+    const std::shared_ptr<CudaMemory>& memory, std::size_t size_bytes) {
   TOCSIN_RETURN_IF_ERROR(memory->enter());
   const Driver& driver = *memory->driver_;
   // Nothing is allocated of no bytes.

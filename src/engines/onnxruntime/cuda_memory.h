@@ -40,7 +40,7 @@ class CudaMemory {
     std::uint64_t device_;
     std::size_t size_bytes_;
   };
-  static Result<std::unique_ptr<Tensor>> make_tensor(std::shared_ptr<CudaMemory> memory,
+  static Result<std::unique_ptr<Tensor>> make_tensor(const std::shared_ptr<CudaMemory>& memory,
                                                      std::size_t size_bytes);
   void* stream() const noexcept { return stream_; }  // a cudaStream_t
   // Makes this thread one of the device's. To be called before the others on each thread.
