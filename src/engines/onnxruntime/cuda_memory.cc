@@ -1,5 +1,5 @@
 // The driver's functions are declared here (cuda.h, CUDA 12 and 13): their names carry the version
-// of their parameters, which never changes.
+// of their parameters, which never changes. Its addresses are 64 bits, as pointers are here.
 #include "engines/onnxruntime/cuda_memory.h"
 
 #include <dlfcn.h>
@@ -22,12 +22,12 @@ struct CudaMemory::Driver {
   int (*make_stream)(void**, unsigned) = nullptr;
   int (*destroy_stream)(void*) = nullptr;
   int (*synchronise)(void*) = nullptr;
-  int (*allocate)(std::uint64_t*, std::size_t) = nullptr;
-  int (*release)(std::uint64_t) = nullptr;
+  int (*allocate)(void**, std::size_t) = nullptr;
+  int (*release)(void*) = nullptr;
   int (*allocate_pinned)(void**, std::size_t, unsigned) = nullptr;
   int (*release_pinned)(void*) = nullptr;
-  int (*to_device)(std::uint64_t, const void*, std::size_t, void*) = nullptr;
-  int (*to_host)(void*, std::uint64_t, std::size_t, void*) = nullptr;
+  int (*to_device)(void*, const void*, std::size_t, void*) = nullptr;
+  int (*to_host)(void*, const void*, std::size_t, void*) = nullptr;
   int device = 0;
 };
 
@@ -108,7 +108,7 @@ Result<std::unique_ptr<CudaMemory::Tensor>> CudaMemory::make_tensor(
   TOCSIN_RETURN_IF_ERROR(
       memory->check(driver.allocate_pinned(&host, taken_bytes, 0), "cuMemHostAlloc"));
   std::memset(host, 0, taken_bytes);
-  std::uint64_t device = 0;
+  void* device = nullptr;
   const Status allocated = memory->check(driver.allocate(&device, taken_bytes), "cuMemAlloc");
   if (!allocated.ok()) {
     driver.release_pinned(host);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 
 #include "base/result.h"
@@ -21,15 +20,14 @@ class CudaMemory {
   // A tensor on both sides; its bytes are zero. Outlived by the memory it is of.
   class Tensor {
    public:
-    Tensor(std::shared_ptr<CudaMemory> memory, void* host, std::uint64_t device,
-           std::size_t size_bytes)
+    Tensor(std::shared_ptr<CudaMemory> memory, void* host, void* device, std::size_t size_bytes)
         : memory_(std::move(memory)), host_(host), device_(device), size_bytes_(size_bytes) {}
     ~Tensor();
     Tensor(const Tensor&) = delete;
     Tensor& operator=(const Tensor&) = delete;
 
     void* host() const noexcept { return host_; }
-    void* device() const noexcept { return reinterpret_cast<void*>(device_); }
+    void* device() const noexcept { return device_; }
     // In the stream's order; the host's side may be used again after wait().
     Status copy_to_device() const;
     Status copy_to_host() const;
@@ -37,7 +35,7 @@ class CudaMemory {
    private:
     std::shared_ptr<CudaMemory> memory_;
     void* host_;
-    std::uint64_t device_;
+    void* device_;
     std::size_t size_bytes_;
   };
   static Result<std::unique_ptr<Tensor>> make_tensor(const std::shared_ptr<CudaMemory>& memory,
